@@ -17,7 +17,7 @@ export function rootHelp(): string {
   });
   return `${[
     `${bold("wsh")} ${VERSION}: a terminal multiplexer in which every session is also an API`,
-    line({ name: "wsh", usage: "[-c COMMAND]", summary: "open a session with your shell; or COMMAND" }),
+    line({ name: "wsh", usage: "[-c COMMAND]", summary: "open a session with your shell or COMMAND" }),
     ...groups,
     `${bold("Everywhere")}: -L NAME (the instance), --help, --version. Ctrl+\\ twice detaches.`,
   ].join("\n")}\n`;

@@ -160,7 +160,7 @@ export const defaultBindings: Bindings = new Map([
   ...bind("rename the window", "window.update", [[",", {}]]),
   ...bind("close the window", "window.close", [["&", {}]]),
   ...asking("rename the session", "$", "session.update name=%%", "Name of the session", { prepared: "session" }),
-  ...asking("go to the window with a number", "'", "window.select index=%%", "Number of the window"),
+  ...asking("go to a window by number", "'", "window.select index=%%", "Number of the window"),
   ...asking("move the window", ".", "window.move to=%%", "New number of the window, or SESSION:NUMBER"),
   ...bind("move the window to the left", "window.swap", [["ctrl+shift+ArrowLeft", { with: "previous" }]], true),
   ...bind("move the window to the right", "window.swap", [["ctrl+shift+ArrowRight", { with: "next" }]], true),

@@ -49,10 +49,10 @@ export function configuredBindings(entries: readonly ConfiguredKey[], reader: Op
   for (const { table: named, key, value, path, line } of entries) {
     const table = named ?? "prefix";
     try {
-      if (named === "prefix") throw new WshError("invalid_setting", "the keys after the prefix are those of [keys]");
+      if (named === "prefix") throw new WshError("invalid_setting", "keys after the prefix belong in [keys]");
       const name = flatKey(table, nameOf(parseKeyName(key)));
       const before = lines.get(name);
-      if (before !== undefined) throw new WshError("invalid_setting", `is already bound in line ${before}`);
+      if (before !== undefined) throw new WshError("invalid_setting", `is already bound on line ${before}`);
       lines.set(name, line);
       const binding = bindingOf(value, reader);
       if (binding !== null) requireFits(binding, table, tables);
@@ -89,8 +89,8 @@ function requireFits(binding: Binding, table: string, tables: ReadonlySet<string
     if (operation === "view.table" && input.table !== "prefix" && !tables.has(String(input.table)))
       throw new WshError("invalid_setting", `there is no table [keys.${input.table}]`);
     if (copyModeActionOf(operation) === null) continue;
-    if (table !== "copy") throw new WshError("invalid_setting", `'${operation}' is for the table [keys.copy]`);
-    if (calls.length > 1) throw new WshError("invalid_setting", `'${operation}' cannot be one of several`);
+    if (table !== "copy") throw new WshError("invalid_setting", `'${operation}' can be bound only in [keys.copy]`);
+    if (calls.length > 1) throw new WshError("invalid_setting", `'${operation}' cannot be part of a list`);
   }
 }
 
@@ -129,7 +129,7 @@ function callsIn(lines: readonly unknown[], reader: OperationReader): BoundCall[
     throw new WshError("invalid_setting", `a list has 1 to ${MAX_CALLS} operations`);
   return lines.map((line) => {
     if (typeof line === "string") return callOfLine(line, reader);
-    throw new WshError("invalid_setting", "a list consists of lines");
+    throw new WshError("invalid_setting", "every entry of a list must be a line");
   });
 }
 
@@ -156,7 +156,7 @@ function fromTable(value: unknown, reader: OperationReader): Binding {
     throw new WshError("invalid_setting", "'description' must be text");
   if (lines !== undefined) {
     if (operation !== undefined || input !== undefined || target !== undefined)
-      throw new WshError("invalid_setting", "'do' stands in place of 'operation', 'input' and 'session'");
+      throw new WshError("invalid_setting", "'do' cannot be used with 'operation', 'input' or 'session'");
     return ofCalls(callsIn(Array.isArray(lines) ? lines : [lines], reader), { description, repeat });
   }
   if (typeof operation !== "string") throw new WshError("invalid_setting", "'operation' is missing");

@@ -24,7 +24,7 @@ const table = {
   "view.sessions": { description: "sessions" },
   "view.agents": { description: "agents that need you" },
   "view.paste": { description: "paste the newest copy" },
-  "view.paste_image": { description: "paste the image of the terminal's clipboard" },
+  "view.paste_image": { description: "paste the image in the terminal's clipboard" },
   "view.buffers": { description: "choose what to paste" },
   "view.keys": { description: "all keys" },
   "view.send_prefix": { description: "send the prefix key" },
@@ -36,9 +36,9 @@ const table = {
     },
   },
   "view.ask": {
-    description: "ask for a text, and run a line with it",
+    description: "ask for a text and run a line with it",
     parameters: {
-      do: { kind: "text", description: "the line, in which %% is the answer", required: true },
+      do: { kind: "text", description: "the line; %% stands for the answer", required: true },
       question: { kind: "text", description: "the question", required: true },
       prepared: { kind: "text", description: "the answer to begin with; session: the session's name" },
     },
@@ -73,7 +73,7 @@ const table = {
     description: "read the next key in another table",
     parameters: {
       table: { kind: "text", description: "the table, [keys.NAME] of the settings", required: true },
-      timeout: { kind: "number", description: "time until it is left, in ms (default: none)" },
+      timeout: { kind: "number", description: "time until it ends, in ms (default: none)" },
       stay: { kind: "flag", description: "stay until a key that is not in the table, instead of for one key" },
     },
   },

@@ -86,7 +86,7 @@ class PipelineFiles implements Disposable {
     const path = this.paths[step];
     const bytes = path === undefined ? 0 : (fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0);
     if (bytes < MAX_PIPED_BYTES) return null;
-    return `it printed more than ${MAX_PIPED_BYTES} bytes, the limit of a step`;
+    return `it printed more than ${MAX_PIPED_BYTES} bytes, the limit for one step`;
   }
 
   /** A step that still runs keeps its open files. */

@@ -32,7 +32,7 @@ export function leaveFor({
   if (!op.startsWith("peer.") || agentOfCaller(caller) === null || forAgents === "free") return null;
   if (forAgents === "read") return "observe";
   if (op === "peer.reload" && isSet(input, "ask")) return null;
-  if (forAgents === undefined) throw new WshError("access_denied", `'${op}' is only for the processes of sessions`);
+  if (forAgents === undefined) throw new WshError("access_denied", `'${op}' is reserved for session processes`);
   const isStream = op === "peer.attach" || op === "peer.raw";
   return isStream && (access === "observe" || isSet(input, "read_only")) ? "observe" : "operate";
 }
@@ -77,7 +77,7 @@ export function may(by: Acting, asked: RequestedOperation, session: string | nul
 export function requireMayStream(by: Acting, name: string, session: string): void {
   if (isUnlimited(by)) return;
   const access = streamRequests.get(name);
-  if (access === undefined) throw new WshError("access_denied", `'${name}' is only for processes of this account`);
+  if (access === undefined) throw new WshError("access_denied", `'${name}' is reserved for processes of this account`);
   requireMay(by, { name, access, scope: "session" }, session);
 }
 

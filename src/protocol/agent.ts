@@ -6,14 +6,14 @@ import { described, optional } from "./fields.ts";
 export const agentStates = ["needs_input", "done", "idle", "working"] as const;
 export const AgentStateSchema = described(
   v.picklist(agentStates),
-  "working; needs_input: it waits for a person; done: it has finished and nobody has typed since; idle: it was seen to since",
+  "working; needs_input: it waits for a person; done: it has finished and nobody has typed since; idle: it rests, and input came since",
 );
 export type AgentState = v.InferOutput<typeof AgentStateSchema>;
 
 const AgentSourceSchema = described(
   v.picklist(["hook", "notification", "progress", "kernel", "program"]),
   "the evidence for the state: the agent's own hooks; a notification (OSC 9, 99, 777) or the progress (OSC 9;4) that it " +
-    "printed; kernel: a process that it has started works, although it says that it rests; or only whether it prints or " +
+    "printed; kernel: a process that it started is working although it reports rest; or only whether it prints or " +
     "waits for a key: needs_input then does not say what it needs",
 );
 export type AgentSource = v.InferOutput<typeof AgentSourceSchema>;
@@ -80,7 +80,7 @@ export const AgentInfoSchema = v.object({
   state: AgentStateSchema,
   source: AgentSourceSchema,
   why: described(v.string(), "the evidence, in words"),
-  busy: optional(v.string(), "the command of its child that works, though the agent says that it rests"),
+  busy: optional(v.string(), "the command of its child that is working although the agent reports rest"),
   since: described(v.number(), "when the state began, Unix time in ms"),
   message: optional(v.string(), "the agent's own words: untrusted data"),
   conversation: optional(ConversationSchema, "by its hooks, or by its arguments"),

@@ -32,7 +32,7 @@ const HookFields = v.strictObject({
   session: optional(v.string(), "only sessions of this name; * stands for anything"),
   tag: optional(v.string(), "only sessions with this tag"),
   exit_code: optional(v.union([v.number(), v.literal("failed")]), "only ends with this exit code; failed: any but 0"),
-  min_seconds: optional(v.number(), "only commands that ran for so long"),
+  min_seconds: optional(v.number(), "only commands that ran at least this long"),
   unwatched: optional(v.boolean(), "true: only while no person looks at the pane"),
   state: optional(SessionStateSchema, "state_changed: only into this state"),
   agent_state: optional(v.picklist(agentStates), "agent_state: only into this state"),
@@ -44,14 +44,14 @@ const HookFields = v.strictObject({
     v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_WORD)),
     "an operation with parameters, as keys are bound to; session= names another target than the event's pane",
   ),
-  at_once: optional(count(16), "most of its programs at once; later events wait", 4),
-  a_minute: optional(count(600), "most runs within a minute; further events are left out", 60),
+  at_once: optional(count(16), "maximum number of its programs at once; later events wait", 4),
+  a_minute: optional(count(600), "maximum runs per minute; further events are skipped", 60),
   timeout_seconds: optional(count(MAX_SECONDS), "time until its program is killed", 60),
 });
 
 export const HookSchema = v.pipe(
   HookFields,
-  v.check(({ run, do: line }) => (run === undefined) !== (line === undefined), "needs either run or do"),
+  v.check(({ run, do: line }) => (run === undefined) !== (line === undefined), "needs either 'run' or 'do'"),
 );
 export type Hook = v.InferOutput<typeof HookSchema>;
 /** A hook with the AI agent that owns its session, in whose name it runs. */

@@ -20,6 +20,13 @@ const words: Readonly<Record<string, Readonly<Record<Interface, string>>>> = {
   sessions: { http: "GET /sessions", cli: "`wsh list`", mcp: "wsh_list_sessions" },
   machines: { http: "GET /servers", cli: "`wsh servers list`", mcp: "wsh_list_servers" },
   limits: { http: "GET /server/info", cli: "`wsh info`", mcp: "wsh_get_status without session" },
+  panes: { http: "GET …/panes lists", cli: "`wsh pane list` shows", mcp: "wsh_list_sessions with session shows" },
+  layout: { http: "GET …/layout shows", cli: "`wsh layout get` shows", mcp: "wsh_layout get shows" },
+  buffers: {
+    http: "GET …/buffers lists",
+    cli: "`wsh buffer list` shows",
+    mcp: "wsh_manage_session buffer shows",
+  },
   commands: {
     http: "GET …/commands lists the recorded commands",
     cli: "`wsh commands` lists the recorded commands",

@@ -36,7 +36,7 @@ const Fields = v.strictObject({
   min_seconds: v.optional(v.pipe(v.number(), v.minValue(0)), 30),
   /** Local time during which nobody is notified: `22:00-07:30`. */
   quiet: v.optional(
-    v.pipe(v.string(), v.regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, "must be as 22:00-07:30")),
+    v.pipe(v.string(), v.regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, "must have the form 22:00-07:30")),
   ),
   run: v.optional(v.pipe(v.array(v.string()), v.minLength(1))),
   url: v.optional(WebAddress),
@@ -47,10 +47,13 @@ const Fields = v.strictObject({
 
 export const NotifySchema = v.pipe(
   Fields,
-  v.check(({ way, run }) => (way === "command") === (run !== undefined), "run belongs to way command, which needs it"),
+  v.check(
+    ({ way, run }) => (way === "command") === (run !== undefined),
+    "'run' is required with way = \"command\" and allowed only there",
+  ),
   v.check(
     ({ way, url }) => (way === "ntfy" || way === "webhook") === (url !== undefined),
-    "url belongs to the ways ntfy and webhook, which need it",
+    '\'url\' is required with way = "ntfy" or "webhook" and allowed only there',
   ),
 );
 export type Notify = v.InferOutput<typeof NotifySchema>;
@@ -112,7 +115,11 @@ function noticeOf(event: RecordedEvent, minSeconds: number): Notice | null {
     }
     case "state_changed":
       if (event.state !== "password" || event.driven !== true) return null;
-      return notice("password", `${session}: a password is asked for`, "a program reads one, and no person is there");
+      return notice(
+        "password",
+        `${session}: a program asks for a password`,
+        "a program is waiting for it, and nobody is there",
+      );
     case "session_ending":
       return notice("notification", `${session}: ends soon`, "nobody uses it: type there or attach to keep it");
     case "notification":
@@ -128,10 +135,10 @@ function notice(kind: NoticeKind, title: string, text: string): Notice {
 
 const bare: Readonly<Record<NoticeKind, string>> = {
   command: "A command has ended",
-  agent: "An agent needs you, or is done",
-  question: "There is a question",
-  password: "A password is asked for",
-  notification: "A program notifies you",
+  agent: "An agent needs you or is done",
+  question: "A question is waiting for you",
+  password: "A program asks for a password",
+  notification: "A program sent a notification",
 };
 
 /** The notice without names, programs' texts, and answers. */

@@ -52,7 +52,7 @@ export function requireNoAgent(
 ): void {
   const agent = agentOfCaller(caller);
   if (agent === null || agents_may === "everything") return;
-  throw new WshError("access_denied", `${agent} may not use ${what}: it reaches beyond what the agent has made`, {
+  throw new WshError("access_denied", `${agent} may not use ${what}: it reaches beyond what the agent created`, {
     hint: "A person can do it (setting agents_may).",
   });
 }

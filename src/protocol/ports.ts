@@ -9,7 +9,7 @@ const PortHolderSchema = v.object({
   pid: described(v.nullable(v.number()), "null: the system hides it"),
   program: described(v.nullable(v.string()), "its command line, cut"),
   since: described(v.nullable(v.number()), "Unix time in ms at which it was started"),
-  session: optional(v.string(), "the session in which it was started; absent: none of ours"),
+  session: optional(v.string(), "the session in which it was started; absent: no session"),
   session_id: v.optional(v.string()),
   pane: v.optional(v.string()),
 });
@@ -18,7 +18,7 @@ export type PortHolder = v.InferOutput<typeof PortHolderSchema>;
 const PortSchema = integerBetween(1, 65_535);
 
 export const ListPortsSchema = v.object({
-  port: optional(PortSchema, "only who listens there"),
+  port: optional(PortSchema, "only its listener"),
   all: optional(v.boolean(), "also programs outside sessions", false),
 });
 

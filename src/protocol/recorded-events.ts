@@ -50,7 +50,7 @@ const EventFields = {
   window_name: optional(text, "name of the window"),
   pane: optional(text, "id of the pane: @7"),
   old_name: optional(text, "session_renamed: the name before"),
-  restored: optional(v.boolean(), "session_created: it was lost, and is back"),
+  restored: optional(v.boolean(), "session_created: it had crashed and was restored"),
   added: optional(v.array(text), "session_tags_changed: new tags"),
   removed: optional(v.array(text), "session_tags_changed: removed tags"),
   ends_at: optional(number, "session_ending: Unix time in ms at which it ends unless it is used"),
@@ -70,17 +70,17 @@ const EventFields = {
   duration_ms: optional(v.nullable(number), "command_finished: how long it ran"),
   state: optional(SessionStateSchema, "state_changed: the pane's state now"),
   was: optional(SessionStateSchema, "state_changed: the state before"),
-  driven: optional(v.boolean(), "state_changed: a program typed there last, by a call"),
+  driven: optional(v.boolean(), "state_changed: the last input there came from a call"),
   watched: optional(v.boolean(), "true: a person looked at the pane at a terminal"),
-  quiet_ms: optional(number, "quiet: a running program printed nothing for so long, in ms"),
+  quiet_ms: optional(number, "quiet: time for which a running program has printed nothing, in ms"),
   text: optional(text, "notification: the program's words: untrusted data"),
   form: optional(v.picklist(notificationForms), "notification: the sequence that the program used"),
   title: optional(text, "title_changed: the pane's title: untrusted data"),
   agent: optional(v.nullable(AgentInfoSchema), "agent_state: null: no agent is in the foreground now"),
   ask_id: optional(text, "question_asked, question_answered: the question"),
   kind: optional(text, "question_asked: choice, text, confirm, secret or hand_over"),
-  question: optional(text, "question_asked: its words"),
-  choices: optional(v.array(text), "question_asked: of a choice"),
+  question: optional(text, "question_asked: its text"),
+  choices: optional(v.array(text), "question_asked: its choices"),
   asked_by: optional(text, "question_asked: the asking party"),
   decided_by: optional(text, "question_answered: answered, dismissed, cancelled, timeout …"),
   client: optional(number, "attached, detached, client_resized: number of the terminal in its session"),
@@ -89,7 +89,7 @@ const EventFields = {
   cols: v.optional(number),
   port: optional(number, "port_opened, port_closed: the TCP port on which the pane's programs listen"),
   program: optional(v.nullable(text), "port_opened: the program that listens"),
-  skipped: optional(number, "events of this pane left out before this one: it made too many"),
+  skipped: optional(number, "number of events of this pane omitted before this one, because there were too many"),
 };
 
 export const RecordedEventSchema = v.object({
@@ -114,7 +114,7 @@ export const ReportedEventSchema = v.object({
   details: v.object({ event: v.picklist(recordedEventNames), ...EventFields }),
 });
 
-const CursorField = described(v.pipe(text, v.maxLength(64)), "the place behind this event, for `since`");
+const CursorField = described(v.pipe(text, v.maxLength(64)), "the cursor after this event, for `since`");
 
 /** `a,b` in a query, or an array. */
 const list = v.pipe(
@@ -153,6 +153,6 @@ export const ReadEventsSchema = v.object({
 export const EventsPageSchema = v.object({
   events: described(v.array(v.object({ ...RecordedEventSchema.entries, cursor: CursorField })), "the oldest first"),
   cursor: described(text, "the next `since`"),
-  missed: optional(v.literal(true), "events behind `since` are no longer kept: some are missing before the first one"),
+  missed: optional(v.literal(true), "events after `since` are no longer kept: some before the first one are missing"),
 });
 export type EventsPage = v.InferOutput<typeof EventsPageSchema>;

@@ -50,7 +50,7 @@ export const PaneInfoSchema = v.object({
   last_exit_code: optional(v.number(), "of the last command at the prompt; absent: unknown"),
   typed_by: optional(v.string(), "the caller that is typing there now; absent: none"),
   agent: optional(AgentInfoSchema, "the AI agent in the foreground; absent: none"),
-  private: optional(v.literal(true), "what the view shows is private; absent: it is not"),
+  private: optional(v.literal(true), "the session in the view is private; absent: it is not"),
 });
 export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;
 
@@ -197,7 +197,7 @@ export const SessionInfoSchema = v.object({
     "AI agents, as owners are named, that a person has allowed to act on it; absent: none",
   ),
   private: optional(v.boolean(), "nothing of the session is kept on disk; absent: false"),
-  idle_limit: optional(v.string(), "it ends after so long without use; absent: it does not"),
+  idle_limit: optional(v.string(), "it ends after this time without use; absent: it does not"),
   ends: optional(SessionEndingSchema, "it ends soon, unless it is used; absent: it does not"),
 });
 export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
@@ -262,7 +262,7 @@ const IdleLimitField = optional(
       ({ input }) => `'${input}' is not a duration of a second or more, as 30m, 12h or 7d`,
     ),
   ),
-  "end it after so long (30m, 12h, 7d) without output, input or an attached terminal, but not while a program runs " +
+  "end it after this time (30m, 12h, 7d) without output, input or an attached terminal, but not while a program runs " +
     "in it and a person has seen it in the last day",
 );
 
@@ -305,7 +305,7 @@ export const CreateSessionSchema = v.object({
   ),
   port: FreePortField,
   idle_limit: IdleLimitField,
-  owner_bound: optional(v.boolean(), "end it a minute after its maker: the agent's process, or the connection"),
+  owner_bound: optional(v.boolean(), "end it a minute after its creator: the agent's process, or the connection"),
   private: optional(v.boolean(), "keep nothing of the session on disk, and its commands out of the history"),
   opened: optional(v.boolean(), "a person opens it: without a command it runs that of the setting default_command"),
   /** Prefix of the session's number if no name is given. */

@@ -66,11 +66,11 @@ function reasons({ warnings = [] }: Predicate): string {
 function treeFault({ git }: Predicate, tree: string): string | null {
   const { before, after, missing = "they were not recorded" } = git;
   if (before === null || after === null) return `its files are unknown: ${missing}`;
-  if (after.tree !== tree) return `it left the files ${after.tree}, not ${tree}`;
-  return before.tree === tree ? null : `it ran on the files ${before.tree}, and changed them`;
+  if (after.tree !== tree) return `it left the tree ${after.tree}, not ${tree}`;
+  return before.tree === tree ? null : `it ran on the tree ${before.tree} and changed its files`;
 }
 
 function outputFault({ output, no_output = "it was not recorded" }: Predicate, text: string): string | null {
   if (output === null) return `its output is unknown: ${no_output}`;
-  return createHash("sha256").update(text).digest("hex") === output.sha256 ? null : "it printed something else";
+  return createHash("sha256").update(text).digest("hex") === output.sha256 ? null : "it printed another output";
 }

@@ -24,9 +24,9 @@ type VerifiedEnvelope =
 /** @param given JSON of an envelope, or its base64url from a trailer */
 export function open(given: string, keys: readonly VerifyingKey[]): VerifiedEnvelope {
   const text = given.trim();
-  if (text.length > MAX_ENVELOPE) return { fault: "it is too long for a receipt" };
+  if (text.length > MAX_ENVELOPE) return { fault: "it is longer than any receipt" };
   const envelope = envelopeIn(text);
-  if (envelope === null) return { fault: "it is not a receipt: no DSSE envelope of an in-toto statement" };
+  if (envelope === null) return { fault: "it is not a receipt (a DSSE envelope with an in-toto statement)" };
   const payload = Buffer.from(envelope.payload, "base64");
   if (payload.toString("base64") !== envelope.payload) return { fault: "its payload is not base64" };
   const bytes = signedBytes(payload);
@@ -43,7 +43,7 @@ export function open(given: string, keys: readonly VerifyingKey[]): VerifiedEnve
     };
   }
   const statement = read(StatementSchema, payload.toString());
-  return statement === null ? { fault: "its statement has another form" } : { statement, key };
+  return statement === null ? { fault: "its statement has an unknown form" } : { statement, key };
 }
 
 /** The envelope's statement without checking the signature: use it only to find the machine that has the key. */

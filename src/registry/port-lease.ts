@@ -25,7 +25,7 @@ export function leasePort(instance: Instance, wanted?: number): number {
     if (take(dir, port)) return port;
   }
   throw new WshError("resource_limit_reached", `no port from ${FIRST} to ${FIRST + COUNT - 1} is free`, {
-    hint: "See who has them: wsh ports --all",
+    hint: "`wsh ports --all` shows their listeners.",
   });
 }
 

@@ -130,7 +130,7 @@ export class PaneKeeper {
     });
     pane.events.on("chunk", ({ bytes }) => port.printed(bytes.length));
     pane.events.on("crashed", (error) =>
-      port.logger.error("a piece of a pane's output was given up", { pane: id, error }),
+      port.logger.error("part of a pane's output was discarded", { pane: id, error }),
     );
     pane.events.on("abandoned", () => port.content.events.emit("abandoned", undefined));
     locals.set(id, local);

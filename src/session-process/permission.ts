@@ -283,7 +283,7 @@ function tooLong(session: string, agent: Owner, operation: string, length: numbe
 
 function changed(session: string, operation: string): WshError {
   const message = `what '${operation}' would affect in '${session}' has changed while the person was asked`;
-  return new WshError("access_denied", message, { hint: "Look at it, and ask again." });
+  return new WshError("access_denied", message, { hint: "Check it, then try again." });
 }
 
 function refusedAgain(session: string, agent: Owner, operation: string, again: string): WshError {

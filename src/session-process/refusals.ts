@@ -33,11 +33,11 @@ export class Refusals {
     const current = this.current();
     const own = current.filter((each) => each.agent === agent);
     const same = own.find((each) => each.thing === thing);
-    if (same !== undefined) return `the person has just refused it, and is asked again after ${this.rest(same)}`;
+    if (same !== undefined) return `the person has just refused it and will not be asked again for ${this.rest(same)}`;
     const [first] = own.length >= MOST_OF_ONE ? own : current.length >= MOST_OF_ALL ? current : [];
     if (first === undefined) return null;
     const whom = own.length >= MOST_OF_ONE ? "the person has refused it often" : "the person has refused agents often";
-    return `${whom}, and is asked again after ${this.rest(first)}`;
+    return `${whom} and will not be asked again for ${this.rest(first)}`;
   }
 
   private current(): Refusal[] {

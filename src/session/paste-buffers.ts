@@ -51,7 +51,7 @@ export class PasteBuffers {
 
   /** The reason for a missing newest copy. */
   get absence(): string {
-    return this.entries().length === 0 ? NOTHING : "each paste buffer has been given a name: choose one by its name";
+    return this.entries().length === 0 ? NOTHING : "every paste buffer has a name of its own: choose one by its name";
   }
 
   /** The name of that copy. */

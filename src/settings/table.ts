@@ -137,7 +137,7 @@ const settings = {
   ),
   alert_for: list(
     /^(bell|activity|finished)$/,
-    "names out of bell, activity, finished",
+    "names from bell, activity, finished",
     "Events to signal: bells of programs in other windows, output after silence, ends of commands that ran for long_command_seconds. Empty: bell.",
   ),
   notify_text: choice(

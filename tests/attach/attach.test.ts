@@ -337,7 +337,7 @@ withTmux("keys", () => {
       ['"g" = "view.keys x=1"', "view.keys takes no parameters"],
       ['"g" = "view.go"', "view.go needs session=NAME"],
       ['"g" = "pane.zoom on=true on=false"', "'on' is given twice"],
-      ['"C-a" = "pane.zoom"\n"^A" = "pane.close"', "is already bound in line 4"],
+      ['"C-a" = "pane.zoom"\n"^A" = "pane.close"', "is already bound on line 4"],
     ] as const) {
       const lines = entry.split("\n").length;
       await Bun.write(join(wsh.dir, "keys.toml"), `# mine\n\n[keys]\n${entry}\n`);

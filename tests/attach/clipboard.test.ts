@@ -120,6 +120,6 @@ test("an image in the clipboard of a terminal that hands it over becomes a file,
   }
   await using other = await EmulatorTerminal.attach(wsh, "dev", { seen: "<42>" });
   other.type("\x1cV");
-  await other.sees("does not hand over images");
+  await other.sees("does not provide images");
   expect(other.bytes).not.toContain(PNG_REQUEST);
 });

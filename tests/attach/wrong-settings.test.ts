@@ -17,7 +17,7 @@ test.each([
   ["an unknown name", "scrolback_lines = 3", "scrolback_lines"],
   ["no TOML", "broken = = 3", "broken"],
   ["an unknown operation", '[keys]\n"g" = "nonsense.op"', "nonsense.op"],
-  ["an action of copy mode after the prefix", '[keys]\n"g" = "copy.leave"', "is for the table [keys.copy]"],
+  ["an action of copy mode after the prefix", '[keys]\n"g" = "copy.leave"', "can be bound only in [keys.copy]"],
   ["an operation that only reads", '[keys]\n"g" = "screen.get"', "only reads"],
   ["a key for typing as the prefix", 'prefix_key = "a"', "prefix_key"],
   ["an unknown colour", '[theme]\nborder = "nocolour"', "border"],

@@ -125,7 +125,7 @@ function agent(session: string, is: (agent: Agent) => boolean): Promise<Agent> {
 }
 
 testWith("claude")("Claude Code validates and loads our plugin, and its hooks report a whole turn", async () => {
-  expect((await setUp("claude-code")).stdout).toContain("plugin of ours");
+  expect((await setUp("claude-code")).stdout).toContain("plugin written by wsh");
   const plugin = join(wsh.dir, "home/.claude/skills/wsh-hooks");
   expect(await host("claude", "plugin", "validate", "--strict", plugin)).toContain("Validation passed");
   expect(await host("claude", "plugin", "list")).toMatch(/wsh-hooks@skills-dir[\s\S]*loaded/);

@@ -56,7 +56,7 @@ test("a failure reports the line, the awaited condition, the state with its reas
   );
   const failed = await wsh.run("script", "--trace", join(wsh.dir, "trace.html"), file);
   expect(failed.code).toBe(1);
-  expect(failed.stderr).toStartWith(`${file}:5: expect(/never/): did not come within 200 ms\n`);
+  expect(failed.stderr).toStartWith(`${file}:5: expect(/never/): did not appear within 200 ms\n`);
   expect(failed.stderr).toMatch(
     /State: waiting_for_input \(cat .*\)\nScreen of 'script-\d+', 80x24, cursor at row 1, col 0 \(from 0\)\n│ \$ cat/,
   );
@@ -83,7 +83,7 @@ test("a failure reports the line, the awaited condition, the state with its reas
     "-e",
     `const t = await wsh.open();\nawait t.run("exit 3 | (exit 4)");\nawait t.expect("x")`,
   );
-  expect(early.stderr).toStartWith('line 3: expect("x"): the command has ended (exit code 4), and it did not come');
+  expect(early.stderr).toStartWith('line 3: expect("x"): the command has ended (exit code 4), and it did not appear');
 });
 
 test("a refused call names the option as written, and shows no screen; a failure shows the rows around the cursor", async () => {
@@ -163,7 +163,7 @@ test("an unawaited failure ends a script at once, with its line, and no session 
   }
   expect(await wsh.run("script", "nofile.ts")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("there is no file 'nofile.ts'"),
+    stderr: expect.stringContaining("'nofile.ts' does not exist"),
   });
   const untraced = await wsh.run("script", "--trace", "/proc/none/x.html", "-e", 'print("ran")');
   expect(untraced).toMatchObject({
@@ -290,7 +290,7 @@ test("killed", async (t) => { const shown = expect(t).toShow("never"); await t.k
   );
   const left = await wsh.run("test", "left.test.ts", "--timeout", "2000");
   expect(left.code).toBe(1);
-  expect(left.stderr).toMatch(/toShow\("never"\): (session '.*' was ended|did not come; the program has ended)/);
+  expect(left.stderr).toMatch(/toShow\("never"\): (session '.*' was ended|did not appear; the program has ended)/);
   expect(left.stderr).not.toContain("// @bun");
   expect((await wsh.list()).filter(({ name }) => name.startsWith("script-"))).toEqual([]);
   for (const module of ["wsh/test", "bun:test"]) {
@@ -454,7 +454,7 @@ test("waitFor sees screens that are replaced at once, and knows the end, in scri
     all.push(await t.waitFor({ screen: (s) => s.rows[99].length }).catch((thrown) => thrown.name));
     await t.type("exit\n");
     all.push(await t.waitFor({ screen: (s) => s.find("never"), text: "no" }, { orEnd: true }));`;
-  const each = [true, 'waitFor("never"): did not come within 1 ms', null];
+  const each = [true, 'waitFor("never"): did not appear within 1 ms', null];
   const wanted = JSON.stringify([...each, ...each, ...each, "bye", null, "TypeError", null]);
   expect(await wsh.ok("script", "-e", `${code} console.log(JSON.stringify(all))`)).toBe(`${wanted}\n`);
   const client = await wsh.client();

@@ -26,7 +26,7 @@ test("Claude Code gets a plugin and Gemini CLI an extension of ours, complete, a
     expect(await wsh.ok("setup", host, "--hooks", "--dry-run")).toContain("Would create");
     expect(existsSync(directory)).toBe(false);
     const said = await wsh.ok("setup", host, "--hooks");
-    expect(said).toMatch(host === "gemini" ? "It is an extension of ours." : "It is a plugin of ours.");
+    expect(said).toMatch(host === "gemini" ? "It is an extension written by wsh." : "It is a plugin written by wsh.");
     expect(JSON.parse(readFileSync(join(directory, manifest), "utf8"))).toMatchObject({ name: "wsh-hooks" });
     const { hooks } = JSON.parse(readFileSync(join(directory, "hooks/hooks.json"), "utf8"));
     const [event = ""] = hook.split(" ").slice(1);
@@ -57,7 +57,7 @@ test("a Claude Code without support for plugins there gets entries in its settin
   expect(existsSync(plugin)).toBe(false);
   expect(readFileSync(settings, "utf8")).toContain("wsh hook claude Stop");
   const now = installed(wsh, "claude", "Scaffold a new plugin at ~/.claude/skills/<name>/");
-  expect((await wsh.runWith({ env: now }, "setup", "claude-code", "--hooks")).stdout).toContain("plugin of ours");
+  expect((await wsh.runWith({ env: now }, "setup", "claude-code", "--hooks")).stdout).toContain("plugin written by wsh");
   expect(existsSync(plugin)).toBe(true);
   expect(readFileSync(settings, "utf8")).not.toContain("wsh hook");
 });

@@ -61,11 +61,11 @@ test("a receipt contains the command, its files, and its output", async () => {
   expect(subject).toContainEqual({ name: "files", digest: { gitTree: trees.after?.tree ?? "" } });
   expect(predicate.output?.sha256).toBe(new Bun.SHA256().update("one\n").digest("hex"));
   // The repository's index and objects were not changed for it.
-  expect(await verify(receipt, "--exit", "1")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^good: /) });
+  expect(await verify(receipt, "--exit", "1")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^valid: /) });
   const wrong = await verify(receipt, "--key", "keys", "--command", "make", "--tree", trees.before?.tree ?? "");
   expect(wrong).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/^WRONG: .*not with 0.*the command was.*left/),
+    stdout: expect.stringMatching(/^INVALID: .*not with 0.*the command was.*left/),
   });
   git("-C", repo, "commit", "-qm", "two");
 });
@@ -111,12 +111,12 @@ test("commits carry receipts, which are checked against their own files", async 
   };
   expect(check("--commits", "HEAD~1..", "--require", "test -s a")).toMatchObject({ code: 0 });
   const missing = check("--commits", "HEAD~1..", "--require", "make test");
-  expect(missing).toMatchObject({ code: 1, text: expect.stringContaining("no good receipt of 'make test'") });
+  expect(missing).toMatchObject({ code: 1, text: expect.stringContaining("no valid receipt of 'make test'") });
   // The receipt moves on to other files.
   fs.writeFileSync(join(repo, "a"), "changed");
   git("-C", repo, "commit", "-qam", "more", "--trailer", good.trim());
   const moved = check("--commits", "HEAD~2..", "--require", "test -s a");
-  expect(moved).toMatchObject({ code: 1, text: expect.stringMatching(/WRONG: it left the files/) });
+  expect(moved).toMatchObject({ code: 1, text: expect.stringMatching(/INVALID: it left the tree/) });
   expect(check("--commits", "--output=x").code).not.toBe(0);
   expect(fs.existsSync(join(repo, "x"))).toBe(false);
 });

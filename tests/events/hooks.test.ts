@@ -110,7 +110,7 @@ test("a session's own hooks are added and removed with it", async () => {
   expect(event).not.toContain("run");
   await wsh.ok("new", "own2", "--", "true");
   const wrong: readonly (readonly [hook: object, words: string])[] = [
-    [{ event: "bell" }, "run or do"],
+    [{ event: "bell" }, "'run' or 'do'"],
     [{ event: "bell", do: "no.such" }, "on.0.do: no operation 'no.such'"],
     [{ event: "bell", do: "session.update nme=x" }, "on.0.do: 'session.update' has no parameter 'nme'"],
   ];

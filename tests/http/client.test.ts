@@ -60,7 +60,7 @@ test("drives a terminal as scripts do: commands, questions, failures with the sc
   expect((await terminal.expect(/said (\w+)/))[1]).toBe("yes");
   const failure = await terminal.expect("never", { timeout: 20 }).catch((thrown: unknown) => thrown);
   expect(failure).toBeInstanceOf(TerminalFailure);
-  expect(String(failure)).toMatch(/did not come.*\nState: .*\nScreen of /);
+  expect(String(failure)).toMatch(/did not appear.*\nState: .*\nScreen of /);
   await closeAll();
 });
 

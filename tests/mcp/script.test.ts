@@ -44,7 +44,7 @@ test("a failure reports the line, the reason and the screen, also in TypeScript"
   const plain = await run({ session: "dev", code: 'print("x");\n\nawait t.expect("never", { timeout: 50 });' });
   expect(plain.value).toMatchObject({ state: "failed", line: 3, output: "x" });
   expect(plain.value.error).toMatch(
-    /^expect\("never"\): did not come within 50 ms\nState: prompt .*\nScreen of 'dev', 80x24/,
+    /^expect\("never"\): did not appear within 50 ms\nState: prompt .*\nScreen of 'dev', 80x24/,
   );
   const typed = await run({
     code: "interface A { b: number }\nconst a: A = { b: 1 };\n\nthrow new Error('b is ' + (a.b as number));",
@@ -66,7 +66,7 @@ test("a rejected promise that nothing awaits fails the program, with its line; a
     [
       '\nt.expect("never", { timeout: 50 });\nawait t.waitFor("later"); return 1',
       2,
-      /^expect\("never"\): did not come/,
+      /^expect\("never"\): did not appear/,
     ],
     ['(async () => {\n await null;\n throw new Error("x"); })();\nreturn 1', 3, /^Error: x$/],
     ['async function f(): Promise<void> {\n throw new Error("x"); }\nf(); return 1', 2, /^Error: x$/],
@@ -245,7 +245,7 @@ print(...(await Promise.all([begun(() => t.expect("never")), begun(() => t.waitF
       expect(http).toMatchObject({ session: name, decided_by: "exited", state: "exited" });
       expect(JSON.parse(cli)).toEqual(http);
     }
-    const ended = "the program has ended, and it did not come";
+    const ended = "the program has ended, and it did not appear";
     const exit = `{"exit_code":${way === "exit" ? 3 : null}}`;
     if (way !== "crash") expect(script).toBe(`expect("never"): ${ended} waitFor("never"): ${ended} ${exit}\n`);
     for (const printed of [script, sandbox])

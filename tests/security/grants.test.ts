@@ -136,7 +136,7 @@ test("an agent cannot grant; grants do not nest; rights and arguments are checke
   expect(await new Response(child.stderr).text()).toContain("claude may not use wsh grant");
   for (const [args, message] of [
     [["--may", "ask,everything"], "'everything' is not a right"],
-    [["--may", "ask", "--in", "bwrap $(id)"], "is not plain words"],
+    [["--may", "ask", "--in", "bwrap $(id)"], "contains shell syntax"],
     [["--may", "ask", "--lend", "@77"], "@77"],
     [["--may", "ask", "--name", "A b"], "is not a name"],
     [["--may", "ask", "--at", join(wsh.dir, "claude")], "is in use"],

@@ -111,7 +111,7 @@ browserTest("a link shows one session, also from another site, until it is revok
   // The server ends the connection, and the page reports it at once.
   await page.waitForSelector(".connection.refused", { timeout: END_MS });
   expect(await page.evaluate(() => document.querySelector("#wsh")?.textContent)).toContain(
-    "This link does not let this browser in.",
+    "This link does not admit this browser.",
   );
   await until("the guest to be gone", async () => !(await gateway.ok("list")).includes(id));
   const screen = await (await gateway.unix("/sessions/shared/screen?format=plain")).json();
@@ -141,7 +141,7 @@ browserTest("a link past its time ends what it opened, and the page says so", as
   await until("the time to be over", () => Date.now() >= expiresAt, PAGE_MS);
   await page.waitForSelector(".connection.refused", { timeout: END_MS });
   const words = await page.evaluate(() => document.querySelector("#wsh")?.textContent ?? "");
-  expect(words).toContain("This link does not let this browser in.");
+  expect(words).toContain("This link does not admit this browser.");
   expect(words).not.toContain("timed");
   expect((await gateway.tcp("/sessions/timed", { token })).status).toBe(403);
 });

@@ -38,12 +38,12 @@ interface PromptOptions {
 }
 
 export function register(program: Command): void {
-  const agent = program.command("agent").description("Start an AI agent in a session, and give it prompts.");
+  const agent = program.command("agent").description("Start an AI agent in a session and send it prompts.");
   agent
     .command("start <words...>")
     .usage("NAME --agent PROGRAM [options] [-- ARGUMENTS…]")
     .description("Start a session that runs an agent, wait until it is ready for a prompt, and print its state.")
-    .requiredOption("--agent <program>", "its program: claude, codex, gemini …")
+    .requiredOption("--agent <program>", "agent program: claude, codex, gemini, …")
     .option("--cwd <dir>", "directory to start in (default: this one)")
     .option("--env <name=value>", "set an environment variable (repeatable)", collect)
     .option("--tag <tag>", "label the session (repeatable)", collect)
@@ -85,11 +85,12 @@ export function register(program: Command): void {
   agent
     .command("prompt <name> [text]")
     .description(
-      "Give the agent in a session a prompt: typed into its empty input box, submitted, and proved by its hook or by " +
-        "the screen. Prints hook, screen or not delivered; with --wait, its last message. Without TEXT: standard input. " +
-        `Exit code ${NOT_DELIVERED} when not delivered, ${STILL_WORKING} when it still works.`,
+      "Send a prompt to the agent in a session: type it into the empty input box, submit it, and confirm delivery by " +
+        "the agent's hook or by the screen. Prints hook, screen or not delivered; with --wait, the agent's last " +
+        "message. Without TEXT, the prompt is read from standard input. " +
+        `Exit code ${NOT_DELIVERED} if it was not delivered, ${STILL_WORKING} if the agent is still working.`,
     )
-    .option("--wait", "until its turn has ended")
+    .option("--wait", "wait until the agent's turn has ended")
     .option("--timeout <seconds>", "longest wait (default: 600)", seconds)
     .option("--command", "TEXT is a command of the agent's own, such as /compact")
     .option("--json", "print the whole result as JSON")
@@ -104,7 +105,7 @@ export function register(program: Command): void {
       });
       if (result.delivered === "not_delivered") process.exitCode = NOT_DELIVERED;
       else if (result.turn?.ended === "working") process.exitCode = STILL_WORKING;
-      else if (result.turn?.ended === "exited") throw new WshError("session_ended", "the agent ended during its turn");
+      else if (result.turn?.ended === "exited") throw new WshError("session_ended", "the agent exited during its turn");
       if (options.json === true) return printJson(result);
       return printResult(result);
     });
@@ -114,6 +115,6 @@ async function printResult({ delivered, why, turn }: PromptResult): Promise<void
   if (delivered === "not_delivered") return complain(`not delivered: ${why}`);
   if (turn === undefined) return print(`${delivered}\n`);
   if (turn.ended !== "done") complain(`the agent: ${turn.ended.replace("_", " ")}`);
-  if (turn.omitted !== undefined) complain(`the last ${turn.omitted} characters are left out`);
+  if (turn.omitted !== undefined) complain(`the last ${turn.omitted} characters are omitted`);
   if (turn.message !== undefined) await print(`${visibleRendered(turn.message)}\n`);
 }

@@ -28,14 +28,14 @@ export function register(program: Command): void {
     .command("agents")
     .description(
       "Show the AI agents in sessions and their panes, those that need you first. On a terminal the view is " +
-        "live: arrows select, Enter attaches to an agent's pane, q quits. A question mark means that the agent is at " +
-        "rest and only its hooks can say why (wsh setup HOST --hooks). The setting agent_alert rings a bell.",
+        "live: arrows select, Enter attaches to an agent's pane, q quits. A question mark means that the agent is " +
+        "idle and only its hooks can tell why (wsh setup HOST --hooks). The setting agent_alert rings a bell.",
     )
-    .option("--once", "print them once, on a terminal too")
+    .option("--once", "print them once, even on a terminal")
     .option("--json", "print them as JSON")
-    .option("--allow <name>", "let an agent change what it has not made, where agents_may = own asks you")
-    .option("--forget <name>", "undo that")
-    .option("--allowed", "list the agents that may")
+    .option("--allow <name>", "let an agent change what it did not create, without asking you (with agents_may = own)")
+    .option("--forget <name>", "revoke that permission")
+    .option("--allowed", "list the agents with that permission")
     .action(async ({ json, once, ...leave }: AgentsOptions, command: Command) => {
       const instance = instanceOf(command);
       if (Object.keys(leave).length > 0) return changeAllowed(instance, leave, json === true);
@@ -67,7 +67,7 @@ async function changeAllowed(
   if (allow !== undefined) await allowAgent(instance, allow);
   const allowed = allowedAgents.read(instance);
   if (json) return printJson(allowed);
-  if (allowed.length === 0) return say("No agent may change what it has not made.\n");
+  if (allowed.length === 0) return say("No agent may change what it did not create.\n");
   const day = (since: number) => new Date(since).toISOString().slice(0, 10);
   return print(table([["AGENT", "SINCE"], ...allowed.map(({ name, since }) => [name, day(since)])]));
 }

@@ -35,11 +35,11 @@ export function register(program: Command): void {
   program
     .command("attach [name]")
     .description(
-      "Show a session in this terminal and type into it. Without NAME, it is the one attached last; " +
-        "the beginning of a name is enough where it is the only one.\n" +
+      "Show a session in this terminal and type into it. Without NAME: the session attached " +
+        "last. A prefix of a name is enough if it is unique.\n" +
         "The prefix key (Ctrl+\\) twice detaches; the prefix key and ? show all keys.\n" +
         "Inside a session, it switches your terminal to NAME; --nested shows NAME inside the session instead.\n" +
-        "Exit code: 0 after detaching, the program's own when it ended.",
+        "Exit code: 0 after detaching; the program's own if it has ended.",
     )
     .option(
       "--scrollback <lines>",
@@ -51,8 +51,8 @@ export function register(program: Command): void {
     .option("--follow", "let other attached terminals decide the size")
     .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
     .option("--nested", "inside a session: show NAME in it")
-    .option("-l, --last", "the session attached last that is not the one around this command")
-    .option("-d, --detach-others", "disconnect the terminals that are attached to it")
+    .option("-l, --last", "the last attached session other than the one around this command")
+    .option("-d, --detach-others", "disconnect the other terminals attached to it")
     .option("--read-only", "read-only: send no keys, do not affect the size")
     .action(async (given: string | undefined, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);

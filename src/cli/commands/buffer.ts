@@ -56,8 +56,8 @@ export function register(program: Command): void {
       return flags.json === true ? printJson(buffer) : print(buffer.text);
     });
   add("set [text]", "Store a text (default: standard input).")
-    .option("-n, --name <name>", "its name, replacing the buffer that has it (default: an automatic one)")
-    .option("-a, --append", "append it to the text of that buffer")
+    .option("-n, --name <name>", "its name; replaces the buffer of that name (default: automatic)")
+    .option("-a, --append", "append to the text of that buffer")
     .option("--json", "print the buffer as JSON")
     .action(async (text: string | undefined, flags: Flags & { name?: string; append?: boolean }, command: Command) => {
       const read = text ?? textOf(new Uint8Array(await Bun.stdin.arrayBuffer()), "standard input");

@@ -48,7 +48,7 @@ export function register(program: Command): void {
     .option("--note <text>", "save: what it is for, up to 500 characters")
     .option(
       "--grep <text>",
-      "list: only checkpoints with the text in their name, label, note, directory, commands or lines, and where",
+      "list: only checkpoints with the text in their name, label, note, directory, commands or lines; also print where",
     )
     .option("--json", "print the answer as JSON")
     .action(
@@ -175,7 +175,7 @@ async function sayList(
     ]);
     await say(`\n${table([["SESSION", "LABEL", "PANE", "IN", "TEXT"], ...matchRows])}`);
   }
-  if (incomplete === true) complain("not everything was searched: it took too long, or a checkpoint was removed");
+  if (incomplete === true) complain("the search is incomplete: it took too long, or a checkpoint was removed");
   for (const { session, label, message } of unreadable) {
     complain(`${label === undefined ? session : `${session} '${label}'`} cannot be read: ${message}`);
   }

@@ -74,7 +74,7 @@ export function register(program: Command): void {
       const { hooks, notices } = await checked(instanceOf(command));
       const counts = [
         ...(hooks.length === 0 ? [] : [plural(hooks.length, "hook")]),
-        ...(notices.length === 0 ? [] : [plural(notices.length, "way of notices", "ways of notices")]),
+        ...(notices.length === 0 ? [] : [plural(notices.length, "[[notify]] table")]),
       ];
       await say(`The settings are valid${counts.length === 0 ? "" : `, with ${counts.join(" and ")}`}.\n`);
     });

@@ -13,7 +13,7 @@ export function register(program: Command): void {
     .description("Disconnect the terminals attached to sessions; the programs keep running.")
     .option("--client <id>", "only this terminal of the session (`wsh clients`)", wholeNumber(1))
     .action(async (names: string[], { client }: { readonly client?: number }, command: Command) => {
-      if (client !== undefined && names.length > 1) throw new UsageError("--client is of one session");
+      if (client !== undefined && names.length > 1) throw new UsageError("--client needs exactly one session");
       const instance = instanceOf(command);
       await forEachSession(
         instance,

@@ -19,13 +19,13 @@ export function register(program: Command): void {
     .command("env")
     .argument("[name]", "session (default: the one in which this command runs)")
     .description(
-      "Print the variables that the terminal attached last has brought (SSH_AUTH_SOCK, DISPLAY …).\n\n" +
-        'Shells with integration take them at their next prompt by themselves; others by eval "$(wsh env --shell)".\n' +
+      "Print the environment variables of the terminal attached last (SSH_AUTH_SOCK, DISPLAY …).\n\n" +
+        'Shells with integration adopt them at their next prompt; in others, run: eval "$(wsh env --shell)".\n' +
         '--agent prints a path that always leads to a running ssh agent: export SSH_AUTH_SOCK="$(wsh env --agent)".',
     )
     .addOption(new Option("--shell [syntax]", "print assignments for a shell").choices(["sh", "fish"]))
     .option("--agent", "print the path of the instance's link to the ssh agent")
-    .option("--json", "print them as JSON; null: the terminal has none")
+    .option("--json", "print them as JSON; null: the terminal does not set it")
     .action(async (name: string | undefined, options: EnvOptions, command: Command) => {
       const instance = instanceOf(command);
       if (options.agent === true) {
@@ -33,7 +33,7 @@ export function register(program: Command): void {
         return say(`${agentLink(instance)}\n`);
       }
       const target = name ?? process.env.WSH_PANE;
-      if (target === undefined) throw new UsageError("no session is named", "Name one: `wsh env NAME`.");
+      if (target === undefined) throw new UsageError("not inside a session: name one", "Use: wsh env NAME");
       using session = await SessionClient.open(instance, target);
       const { variables } = await session.call("session.environment", {});
       if (options.json === true) return printJson(variables);

@@ -46,15 +46,15 @@ export function register(program: Command): void {
     .command("events")
     .argument("[names...]", "sessions, by name or id, also of other machines (box/dev); default: all of this machine")
     .description(
-      "Print what happens in sessions, one JSON object a line, until interrupted.\n\n" +
-        "Each has a cursor; --since CURSOR continues after it, even if processes were killed meanwhile.\n" +
+      "Print session events, one JSON object per line, until interrupted.\n\n" +
+        "Each event has a cursor; --since CURSOR continues after it, even if processes were killed meanwhile.\n" +
         `Events: ${recordedEventNames.join(", ")}.`,
     )
     .option("--type <event>", "only these events (repeatable, or separated by commas)", collect)
     .option("--tag <tag>", "only sessions with one of these tags (repeatable)", collect)
     .option("--since <cursor>", "begin after this event; start: at the oldest kept event", "now")
-    .option("--no-follow", "print the existing events, and end")
-    .option("--count <n>", "end after so many events", wholeNumber(1))
+    .option("--no-follow", "print the recorded events and exit")
+    .option("--count <n>", "exit after N events", wholeNumber(1))
     .option("--try", "print what [[on]] tables would run for each event, and run nothing")
     .option("--all-machines", "also those of other machines (wsh servers)")
     .action(async (names: readonly string[], options: EventsOptions, command: Command) => {
@@ -85,7 +85,7 @@ async function sourcesOf(instance: Instance, names: readonly string[], options: 
     for (const { name } of (await machinesOf(instance)).all) if (!wanted.has(name)) wanted.set(name, []);
   }
   if (wanted.size > 1 && !/^(now|start)$/.test(options.since))
-    throw new UsageError("--since CURSOR belongs to one machine", "Follow each machine by a command of its own.");
+    throw new UsageError("--since CURSOR belongs to one machine", "Follow each machine with a separate command.");
   const { signal } = new AbortController();
   const here = wanted.get(null);
   if (here !== undefined) wanted.set(null, knownSessions(instance, here));
@@ -135,7 +135,7 @@ async function follow(source: EventSource, options: EventsOptions, printer: Prin
       const error = WshError.from(thrown);
       const isFinal = error.code === "invalid_request" || error.code === "session_not_found";
       if (source.machine === null || isFinal || !options.follow) throw thrown;
-      if (!complained) complain(`machine '${source.machine}' is asked again: ${error.message}`);
+      if (!complained) complain(`machine '${source.machine}' will be asked again: ${error.message}`);
       complained = true;
       await Bun.sleep(AGAIN_MS);
     }

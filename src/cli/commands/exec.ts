@@ -64,10 +64,9 @@ export function register(program: Command): void {
     .option("--until <condition>", "in the background until port=3000, text=ready, …", collectCondition)
     .option("--create", "with NAME: create the session if it does not exist")
     .addOption(
-      new Option("--typed <syntax>", "with NAME: type at a nested shell, ssh, a container; prints at its end").choices([
-        "sh",
-        "fish",
-      ]),
+      new Option("--typed <syntax>", "with NAME: type into a nested shell, ssh, a container; print at the end").choices(
+        ["sh", "fish"],
+      ),
     )
     .addOption(
       new Option("--integrate <shell>", "with NAME: make a nested shell's commands exact").choices([
@@ -79,10 +78,10 @@ export function register(program: Command): void {
     .option("--clear-line", "with NAME: discard the text at the prompt")
     .option("--resume <id>", "with NAME: resume waiting for a command or request")
     .option("--cwd <dir>", "without NAME or with --create: start directory")
-    .option("--env <name=value>", "the same: a variable (repeatable)", collect)
-    .option("--port <free>", "the same: a free TCP port of its own, in PORT", freePort)
+    .option("--env <name=value>", "likewise: a variable (repeatable)", collect)
+    .option("--port <free>", "likewise: a free TCP port of its own, in PORT", freePort)
     .option("-i, --stdin", "without NAME: pass standard input to the command")
-    .option("--pipeline", "each word is a command that reads the previous one")
+    .option("--pipeline", "each word is a command, reading the one before")
     .option("--show", "run in a pane beside NAME's, or beside this one")
     .option("--keep <which>", "with --show: panes to keep: none, failed, all", keptPanes)
     .option("--grep <pattern>", "print only matching lines (RE2) with their numbers")

@@ -135,7 +135,7 @@ async function init(instance: Instance, word: string | undefined, options: Optio
   complain(`fleet '${name}' is in ${dir}; back up keys/, which controls the fleet`);
   complain(`others connect to ${hosts.join(", ")} on port ${port} (TLS) or ${wssPort} (secure WebSocket)`);
   if (hosts.length === 1)
-    complain("start nats-server (2.10 or newer is best) with this command, then invite yourself:");
+    complain("start nats-server (2.10 or newer recommended) with this command, then invite yourself:");
   else complain("copy each directory to its host and start nats-server there:");
   for (const at of hosts.keys()) {
     await print(`cd ${quote(join(dir, serverDirectory(at)))} && nats-server -c ${serverFiles.config}\n`);
@@ -171,7 +171,7 @@ async function inviteOne(instance: Instance, word: string | undefined, options: 
   const members = readFleet(dir).members.filter((each) => isIn(each, Date.now()));
   const name = options.name ?? freeName(role, new Set(members.map((each) => each.name)));
   if (members.some((each) => each.name === name) && (await withdrawUnused(dir, name))) {
-    complain(`nobody has joined by the earlier invitation of '${name}': it is revoked`);
+    complain(`the earlier invitation of '${name}' was not used and is now revoked`);
   }
   const expiresAt = options.expires === undefined ? null : endOf(options.expires);
   const member = { name, role, tags, expiresAt, wssOnly: options.wss === true };
@@ -207,7 +207,7 @@ async function list(instance: Instance, { dir, json }: Options): Promise<void> {
   const { certificatesEndAt } = await import("../../cluster/authority/renew.ts");
   const endsAt = certificatesEndAt(directory);
   if (endsAt !== null && endsAt - Date.now() < RENEW_MS) {
-    complain(`the servers' certificates end on ${dayOf(endsAt)}: run wsh fleet renew`);
+    complain(`the servers' certificates expire on ${dayOf(endsAt)}: run wsh fleet renew`);
   }
   const now = Date.now();
   const stateOf = (each: (typeof members)[number]) =>
@@ -242,7 +242,7 @@ async function renew(instance: Instance, { dir }: Options): Promise<void> {
   const { renewCertificates } = await import("../../cluster/authority/renew.ts");
   const renewed = await recorded(instance, "fleet.renew", {}, () => renewCertificates(directoryOf(instance, dir)));
   const { servers, endsAt } = renewed;
-  complain(`the servers' certificates are renewed until ${dayOf(endsAt)}`);
+  complain(`the servers' certificates are now valid until ${dayOf(endsAt)}`);
   complain("copy tls/ of each directory to its server, and reload nats-server there:");
   for (const server of servers) await print(`${quote(join(server, "tls"))}\n`);
   complain("  nats-server --signal reload");

@@ -32,16 +32,17 @@ export function register(program: Command): void {
     .command("grant [words...]")
     .usage("--may RIGHTS [options] [-- COMMAND…]")
     .description(
-      "Run COMMAND, usually a sandbox, with a socket in WSH_GRANT that gives just these rights; wsh inside uses " +
-        "it. Without COMMAND: print the socket's path and serve it until Ctrl+C.\n" +
-        `Rights: ${grantRights.join(", ")}: asking the person, messages to them, reports of an agent's hooks, and panes ` +
-        "that are lent, or made inside of the sandbox. The socket ends with COMMAND, whose exit code is returned.",
+      "Run COMMAND, usually a sandbox, with limited rights. WSH_GRANT names a socket that gives only these rights, and " +
+        "wsh uses it inside the sandbox. Without COMMAND: print the socket's path and serve it until Ctrl+C.\n" +
+        `Rights: ${grantRights.join(", ")}. They cover questions and messages to the person, reports from an agent's ` +
+        "hooks, and panes that are lent or created inside the sandbox. The socket closes when COMMAND exits; its exit " +
+        "code is returned.",
     )
     .requiredOption("--may <rights>", "its rights, separated by commas", rightsOf)
-    .option("--in <words>", "words that run a program in the sandbox; commands of its new panes begin with them")
+    .option("--in <words>", "command prefix that runs a program in the sandbox; used for its new panes")
     .option("--lend <pane>", "a pane that it may use, such as @7 (repeatable)", collect)
-    .option("--session <name>", "the session that it is about (default: this one)")
-    .option("--at <path>", "path of the socket, in a directory of yours alone (default: a new one)")
+    .option("--session <name>", "the session to which it applies (default: this one)")
+    .option("--at <path>", "path of the socket, in a private directory (default: a new one)")
     .option("--name <name>", "its name in dialogs", nameOf, "grant")
     .action(async (words: string[], options: GrantOptions, command: Command) => {
       const instance = instanceOf(command);
@@ -58,10 +59,7 @@ async function serve(instance: Instance, options: GrantOptions, words: readonly 
   if (target === undefined) throw new UsageError("not inside a session: name one with --session");
   const inside = options.in === undefined ? null : plainWords(options.in);
   if (options.in !== undefined && inside === null)
-    throw new UsageError(
-      `'${options.in}' is not plain words`,
-      "Give a program and its arguments, without shell syntax.",
-    );
+    throw new UsageError(`'${options.in}' contains shell syntax`, "Give only a program and its arguments.");
   const lent = await Promise.all((options.lend ?? []).map((pane) => paneAt(instance, pane)));
   const state = {
     name: options.name,

@@ -80,7 +80,7 @@ export function register(program: Command): void {
     .option("--output", "include their output (history = output)")
     .option("--list", "print a list, even on a terminal")
     .option("--all-machines", "print a list, including other machines")
-    .option("--pick", "select on the terminal and print the line, for a key of the shell's editor")
+    .option("--pick", "select on the terminal and print the line, for a key binding of your shell")
     .option("--json", "print the page as JSON")
     .option("--agent", "instead: conversations of AI agents; with words or --session, their messages")
     .option("--import [sources...]", "import the histories of bash, zsh, fish and atuin: those found, or SOURCE[=FILE]")
@@ -260,7 +260,7 @@ function withOutput(command: HistoryCommand): string {
 async function remove(words: readonly string[], options: DeleteOptions, command: Command): Promise<void> {
   // The parent command has the same options, and receives those before `delete`.
   const given: DeleteOptions & HistoryOptions = { ...command.parent?.opts<Filters>(), ...options };
-  if (given.allMachines === true) throw new UsageError("commands can be deleted on one machine at a time");
+  if (given.allMachines === true) throw new UsageError("commands can be deleted on only one machine at a time");
   const filters = filtersOf(words, given);
   const { id, all } = given;
   if (id === undefined && all !== true && Object.keys(filters).length === 0) {

@@ -41,7 +41,7 @@ export function register(program: Command): void {
     .option("--tag <tag>", "only sessions with the tag (repeatable)", collect)
     .option("--all-machines", "include sessions of other machines (wsh servers)")
     .option("--server <name>", "only sessions of this machine")
-    .option("--orphans", "only sessions that agents and programs have left: what 'wsh prune' would end")
+    .option("--orphans", "only unused sessions of agents and programs, which 'wsh prune' would end")
     .option("--json", "print all details as JSON")
     .option("--names", "print only the names")
     .action(async ({ all, json, names, orphans, tag = [], allMachines, server }: ListOptions, command: Command) => {

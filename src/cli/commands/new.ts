@@ -56,11 +56,11 @@ export function register(program: Command): void {
     .option("--env <name=value>", "set an environment variable (repeatable)", collect)
     .option(
       "--worktree <branch>",
-      "run in a git worktree of this branch, made if missing, removed with the session when clean",
+      "run in a git worktree of this branch, created if missing, removed with the session if clean",
     )
     .option("--port <free>", "allocate a free TCP port to it, in PORT", freePort)
-    .option("--idle-limit <time>", "end it after so long without use (30m, 12h, 7d): see the manual")
-    .option("--owner-bound", "end it a minute after its maker: the agent above this command, or this shell")
+    .option("--idle-limit <time>", "end it after this time without use (30m, 12h, 7d; see the manual)")
+    .option("--owner-bound", "end it a minute after its creator: the agent that ran this command, or this shell")
     .option("--private", "keep nothing on disk: no command history, no checkpoints")
     .option("--size <colsxrows>", "size of its terminal (default: 80x24)")
     .option("--layout <file>", "windows and panes with their programs: TOML, JSON, or tmux's own")

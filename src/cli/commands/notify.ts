@@ -6,8 +6,8 @@ export function register(program: Command): void {
   program
     .command("notify <message>")
     .description(
-      "Show a message at the terminals that are attached to a session. Exit code 1 when none is.\n" +
-        "A program in a pane can print OSC 9, 99 or 777 instead, which notices carry on (see the manual).",
+      "Show a message at the terminals that are attached to a session. Exit code 1 if none is attached.\n" +
+        "A program in a pane can print OSC 9, 99 or 777 instead; wsh forwards it as a notice (see the manual).",
     )
     .option("--session <name>", "the session (default: this one)")
     .action(async (message: string, { session }: { readonly session?: string }, command: Command) => {

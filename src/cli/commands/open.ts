@@ -56,8 +56,8 @@ export function configureOpen(program: Command): void {
     .option("--alt-screen", "draw on the alternate screen")
     .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
     .option("--nested", "start inside a wsh session")
-    .option("--bind <address>", "TCP address for a server that has to be started (default: none)")
-    .addOption(new Option("--token <token>", "token of such a server").env("WSH_TOKEN"))
+    .option("--bind <address>", "TCP address of a newly started server (default: none)")
+    .addOption(new Option("--token <token>", "token of a newly started server").env("WSH_TOKEN"))
     .option("--config <path>", "settings file (WSH_CONFIG)")
     .action(open);
 }

@@ -45,7 +45,7 @@ export function register(program: Command): void {
     .option("--line-number", "number the lines")
     .option("--max-bytes <n>", "output limit in bytes; beyond it, print head and tail", wholeNumber(0))
     .option("-f, --follow", "keep printing new output until the session ends or Ctrl+C")
-    .option("--raw", "with --command, of one that exec or run started: exactly the bytes that it wrote")
+    .option("--raw", "with --command, if exec or run started it: the exact bytes that it wrote")
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, options: OutputOptions, command: Command) => {
       requireOptions(

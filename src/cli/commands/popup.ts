@@ -66,7 +66,7 @@ async function open(words: string[], options: PopupOptions, command: Command): P
   if (json) await printJson(result);
   else if (detach) await printText(`${result.pane}\n`);
   else if (print) await printText(printedBy(result));
-  if (result.output_truncated === true) complain("the command wrote more than 1 MiB; the rest is left out");
+  if (result.output_truncated === true) complain("the command wrote more than 1 MiB; the rest is omitted");
   if (detach) return;
   const { exit_code = null, signal = null } = result;
   if (exit_code === null && signal === null) complain("the popup was closed before its program ended");

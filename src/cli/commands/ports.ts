@@ -17,7 +17,7 @@ export function register(program: Command): void {
     .command("ports")
     .description(
       "Print the TCP ports on which programs of sessions listen, with their session and pane. With a port: its listener, " +
-        "in a session or not (exit code 1: nobody).",
+        "in a session or not; exit code 1 if there is none.",
     )
     .argument("[port]", "only this port", portNumber)
     .option("--all", "programs outside sessions too")
@@ -30,7 +30,7 @@ export function register(program: Command): void {
         print(table([["PORT", "ADDRESS", "SESSION", "PANE", "PID", "SINCE", "PROGRAM"], ...ports.map(row)]));
       else
         say(
-          `${reason ?? (port === undefined ? "No program of a session listens on a port" : `Nobody listens on port ${port}`)}.\n`,
+          `${reason ?? (port === undefined ? "No program of a session listens on a port" : `No program listens on port ${port}`)}.\n`,
         );
       if (port !== undefined && ports.length === 0) process.exitCode = 1;
     });

@@ -21,11 +21,11 @@ export function register(program: Command): void {
   program
     .command("prune")
     .description(
-      "End unused sessions that agents and programs have made: no terminal or page shows them, nothing " +
+      "End unused sessions that agents and programs created: no terminal or page shows them, nothing " +
         "runs in them, not even in the background, and nothing has happened there for an hour. Sessions that a person " +
-        "has made stay. 'wsh list --orphans' shows which would end.",
+        "created stay. 'wsh list --orphans' shows which would end.",
     )
-    .option("--idle <duration>", "end those that have been idle for so long: 30m, 12h, 7d (default: 1h)")
+    .option("--idle <duration>", "minimum time without use: 30m, 12h, 7d (default: 1h)")
     .option("-n, --dry-run", "only print what would end")
     .option("--json", "print the sessions as JSON")
     .action(async ({ idle, dryRun = false, json }: PruneOptions, command: Command) => {

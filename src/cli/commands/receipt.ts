@@ -41,8 +41,8 @@ export function register(program: Command): void {
     .usage("COMMAND_ID [--trailer] | key NAME | verify [FILE] [options]")
     .description(
       "Print a receipt: what the session's process saw of a command (line, directory, files, exit code, output), signed " +
-        "with a key that no program in the session can read. 'verify' checks a receipt, or those of commits, and ends " +
-        "with 1 if anything does not hold; 'wsh commands NAME' lists the ids.",
+        "with a key that no program in the session can read. 'verify' checks a receipt, or those of commits, and exits " +
+        "with 1 if anything is wrong; 'wsh commands NAME' lists the ids.",
     )
     .option("--session <target>", "the session or pane of the command, if not of this instance")
     .option("--trailer", `print it as a line for git commit --trailer: ${TRAILER}: …`)
@@ -135,7 +135,7 @@ async function report(commits: readonly CheckedCommit[], json: boolean): Promise
     const short = commit.slice(0, 12);
     return [
       ...receipts.map((checked) => `${short}  ${describe(checked)}`),
-      ...missing.map((each) => `${short}  WRONG: it has no good receipt of '${each}'`),
+      ...missing.map((each) => `${short}  INVALID: it has no valid receipt of '${each}'`),
       ...(receipts.length + missing.length === 0 ? [`${short}  no receipt`] : []),
     ];
   });
@@ -143,12 +143,12 @@ async function report(commits: readonly CheckedCommit[], json: boolean): Promise
 }
 
 function describe({ statement, key, faults }: Checked): string {
-  if (statement === null) return `WRONG: ${faults.join("; ")}`;
+  if (statement === null) return `INVALID: ${faults.join("; ")}`;
   const { command, exit_code, by, offered_by, started_at, session } = statement.predicate;
   const typist =
     offered_by === undefined
       ? `typed by ${ownerText(by)}`
       : `offered by ${ownerText(offered_by)}, run by ${ownerText(by)}`;
   const what = `'${command ?? "?"}' ended with ${exit_code ?? "?"}, ${typist} at ${started_at} in ${session.name}`;
-  return faults.length === 0 ? `good: ${what} (key ${key})` : `WRONG: ${faults.join("; ")} (${what})`;
+  return faults.length === 0 ? `valid: ${what} (key ${key})` : `INVALID: ${faults.join("; ")} (${what})`;
 }

@@ -32,8 +32,8 @@ export function register(program: Command): void {
     .command("script [file] [args...]")
     .usage("[options] FILE [ARGS…] | - | -e CODE")
     .description(
-      "Run a TypeScript program that drives terminals, with top-level await; wsh, open and print are there without " +
-        "import, and 'wsh skill script' teaches the language. Exits 1 with the failing line, the reason and the screen.",
+      "Run a TypeScript program that drives terminals, with top-level await; wsh, open and print need no " +
+        "import, and 'wsh skill script' documents the language. Exits 1 with the failing line, the reason and the screen.",
     )
     .option("-e, --eval <code>", "run this code")
     .option("--show", "show its terminals in panes beside this one")
@@ -46,13 +46,13 @@ export function register(program: Command): void {
       if (options.types === true)
         return print((await import("../../script/wsh.dts", { with: { type: "text" } })).default);
       if (file === undefined && code === undefined) {
-        throw new UsageError("there is no script", "Give a file, - for standard input, or -e CODE.");
+        throw new UsageError("the script is missing", "Give a file, - for standard input, or -e CODE.");
       }
       const path = code === undefined && file !== undefined && file !== "-" ? resolve(file) : null;
-      if (path !== null && !fs.existsSync(path)) throw new UsageError(`there is no file '${file}'`);
+      if (path !== null && !fs.existsSync(path)) throw new UsageError(`'${file}' does not exist`);
       const given = code === undefined ? [] : file === undefined ? [] : [file];
       const around = show === true ? paneAround(process.env) : null;
-      if (show === true && around === null) throw new UsageError("--show needs a session around it: this runs in none");
+      if (show === true && around === null) throw new UsageError("--show works only inside a session");
       process.exitCode = await carryOut(around?.instance ?? instanceOf(command), [], (socket) => ({
         kind: "script",
         socket,

@@ -105,7 +105,7 @@ async function configureHooks(id: string | undefined, options: SetupOptions, pla
   });
   const what =
     wanted === "own" && host.ownFiles?.what !== "file"
-      ? `It is ${host.ownFiles?.what === "extension" ? "an extension" : "a plugin"} of ours.\n`
+      ? `It is ${host.ownFiles?.what === "extension" ? "an extension" : "a plugin"} written by wsh.\n`
       : "";
   return `${summaries.join("")}${isRemoving ? "" : `${what}${host.after}\n`}`;
 }

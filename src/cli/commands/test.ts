@@ -42,7 +42,7 @@ export function register(program: Command): void {
     .command("test [files...]")
     .description(
       'Run tests of terminal programs: import { test, expect } from "wsh/test" needs no install, and \'wsh skill ' +
-        "script' teaches the language. Each test gets a fresh terminal; one that fails leaves a trace.",
+        "script' documents the language. Each test gets a fresh terminal; one that fails leaves a trace.",
     )
     .option("-t, --test-name-pattern <regex>", "only tests whose name matches")
     .option("-u, --update", "write snapshots of screens that differ")

@@ -102,7 +102,12 @@ async function sessionShell(instance: Instance, name: string): Promise<Finding[]
   } catch (thrown) {
     const { message } = WshError.from(thrown);
     return [
-      { subject, state: "note", text: `'${name}' could not be asked: ${message}`, advice: "wsh list shows its state." },
+      {
+        subject,
+        state: "note",
+        text: `'${name}' could not be queried: ${message}`,
+        advice: "wsh list shows its state.",
+      },
     ];
   }
 }

@@ -84,8 +84,8 @@ export class Broker implements AsyncDisposable {
   }
 
   private async request({ op, input, target, signal, deadline }: PeerRequest, pid: number | null): Promise<unknown> {
-    if (this.isOver) throw new WshError("session_unavailable", "the grant is over");
-    if (this.running >= MAX_REQUESTS) throw new WshError("resource_limit_reached", "too many requests at a time");
+    if (this.isOver) throw new WshError("session_unavailable", "the grant has ended");
+    if (this.running >= MAX_REQUESTS) throw new WshError("resource_limit_reached", "too many concurrent requests");
     requireInTime(deadline);
     this.running++;
     try {

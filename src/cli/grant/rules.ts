@@ -77,7 +77,8 @@ export function granted(grant: GrantState, op: string, input: unknown, target: s
       return home(given);
     }
     case "ask.cancel":
-      if (!grant.asks.has(String(given.ask_id))) throw new WshError("question_not_found", "no question of this grant");
+      if (!grant.asks.has(String(given.ask_id)))
+        throw new WshError("question_not_found", "this grant did not ask that question");
       return home(given);
     case "terminal.show": {
       const { message } = parse(inputSchema("terminal.show"), given);
@@ -99,7 +100,7 @@ export function granted(grant: GrantState, op: string, input: unknown, target: s
       if (pane === undefined) throw notOwn(target);
       const { length } = CREATING.filter((field) => field in given);
       if (length > 0)
-        throw new WshError("invalid_request", `a grant cannot make sessions: omit ${CREATING.join(", ")}`);
+        throw new WshError("invalid_request", `a grant cannot create sessions: omit ${CREATING.join(", ")}`);
       if (op === "wait" && namesAnswer(given)) requireOwnQuestions(grant, given);
       return { op, input: given, pane };
     }
@@ -110,8 +111,8 @@ export function granted(grant: GrantState, op: string, input: unknown, target: s
 function splitOf(grant: GrantState, given: object): object {
   const { inside } = grant;
   if (inside === null) {
-    throw new WshError("access_denied", "this grant cannot make panes: they would run outside of the sandbox", {
-      hint: "Start it with --in 'bwrap …', the words that run a program inside.",
+    throw new WshError("access_denied", "this grant cannot create panes: they would run outside the sandbox", {
+      hint: "Start it with --in 'bwrap …', the command prefix that runs a program inside.",
     });
   }
   const { command, cwd, ...rest } = parse(SplitSchema, given);
@@ -151,7 +152,7 @@ function namesAnswer(given: object): boolean {
 function requireOwnQuestions({ asks }: GrantState, given: object): void {
   for (const each of conditionsOf(given)) {
     if (v.is(AnswerSchema, each) && !asks.has(each.ask_id))
-      throw new WshError("question_not_found", "no question of this grant");
+      throw new WshError("question_not_found", "this grant did not ask that question");
   }
 }
 
@@ -166,6 +167,6 @@ function refused({ may, name }: GrantState, what: string): WshError {
 function notOwn(target: string | undefined): WshError {
   const what = target === undefined || target === "" ? "no pane" : `'${target}'`;
   return new WshError("session_not_found", `${what} is not a pane of this grant`, {
-    hint: "`wsh pane list` shows those that it has, by id.",
+    hint: "`wsh pane list` shows its panes with their ids.",
   });
 }

@@ -19,7 +19,7 @@ export function grantSocket(): string | null {
 export function requireServed(word: string | undefined): void {
   if (grantSocket() === null || (word !== undefined && served.has(word))) return;
   const what = word === undefined ? "wsh" : `wsh ${word}`;
-  throw new WshError("access_denied", `'${what}' is not available in this sandbox: it has a grant`, {
+  throw new WshError("access_denied", `'${what}' is not available in this sandbox, which has only a grant`, {
     hint: `Available are ${[...served].slice(0, -3).join(", ")}, for what the grant may do (WSH_GRANT).`,
   });
 }

@@ -13,7 +13,7 @@ const ends: Readonly<Record<NonNullable<AskResult["decided_by"]>, string>> = {
   timeout: "the question timed out",
   cancelled: "the question was cancelled",
   nobody_attached:
-    "no terminal is attached, and no [[notify]] way takes questions of a session; --session NAME --wait-for-person asks anyway",
+    "no terminal is attached, and no [[notify]] table takes its questions; --session NAME --wait-for-person asks anyway",
   secret_not_taken: "the secret was not typed",
   session_ended: "the session has ended",
 };

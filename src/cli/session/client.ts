@@ -76,7 +76,8 @@ export class SessionClient implements Disposable {
   static async open(instance: Instance, place: string, events: ConnectionEvents = {}): Promise<SessionClient> {
     const { machine, target } = parsePlace(place);
     const socket = grantSocket();
-    if (socket !== null && machine !== null) throw new WshError("access_denied", "a grant reaches no other machine");
+    if (socket !== null && machine !== null)
+      throw new WshError("access_denied", "a grant does not reach other machines");
     const parsed = parseTarget(target);
     const where =
       socket !== null
@@ -296,7 +297,7 @@ function atGrant(path: string, target: string): Where {
     first: (events) => Connection.open(path, "cli", events),
     isHere: () => true,
     pane: (_, events) => Connection.open(path, "cli", events),
-    failure: (thrown) => new WshError("session_unavailable", `the grant at ${path} is over`, {}, { cause: thrown }),
+    failure: (thrown) => new WshError("session_unavailable", `the grant at ${path} has ended`, {}, { cause: thrown }),
   };
 }
 

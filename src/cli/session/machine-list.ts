@@ -95,7 +95,7 @@ async function sessionsOfFleet(instance: Instance, members: readonly ServerEntry
 function memberTrouble(machine: string, health: ServerEntry["health"], error: string): WshError {
   if (health !== "rejected") return new WshError("machine_unreachable", error);
   return new WshError("access_denied", error === health ? "the fleet's servers refuse this machine" : error, {
-    hint: `\`wsh doctor ${machine}\` says which credentials, and what to do.`,
+    hint: `\`wsh doctor ${machine}\` names the credentials and the remedy.`,
   });
 }
 

@@ -52,7 +52,7 @@ export const DEFAULT_TIMEOUT_MS = 15_000;
 /** How long a shell that a command has ended may take to end, in ms. */
 const SHELL_END_MS = 2_000;
 
-const PROGRAM_ENDED = "the program has ended, and it did not come";
+const PROGRAM_ENDED = "the program has ended, and it did not appear";
 /** The outcome of a program that is gone with its session. */
 const UNKNOWN_END: CommandOutcome = { exit_code: null, signal: null };
 
@@ -212,7 +212,7 @@ export class Terminal implements AsyncDisposable {
       const result = await reached(this.ask, goal, Date.now() + timeout);
       if (result instanceof Screen) return pattern === null ? result : result.showing(pattern);
       if (result === "ended") return null;
-      const { reason = `did not come within ${seconds(timeout)}` } = result;
+      const { reason = `did not appear within ${seconds(timeout)}` } = result;
       throw new NotMet((await this.hasEnded()) ? PROGRAM_ENDED : reason);
     });
   }
@@ -226,7 +226,7 @@ export class Terminal implements AsyncDisposable {
     every = false,
   ): Promise<true> {
     const look = (screen: Screen): true | null => (test(screen) ? true : null);
-    return this.step(method, text, () => this.until(look, this.limit(timeout), "did not come", every));
+    return this.step(method, text, () => this.until(look, this.limit(timeout), "did not appear", every));
   }
 
   /** Waits for the end of the command that runs, else of the session's program; at a prompt the last command has ended. */
@@ -370,14 +370,14 @@ export class Terminal implements AsyncDisposable {
     if (found.decided_by === "exited") return PROGRAM_ENDED;
     if (found.decided_by === "command_finished") {
       const { exit_code = null } = found.command ?? {};
-      return `the command has ended (exit code ${exit_code ?? "unknown"}), and it did not come`;
+      return `the command has ended (exit code ${exit_code ?? "unknown"}), and it did not appear`;
     }
     const shown = (await this.look()).find(what);
     const older =
       shown === null
         ? ""
         : `; ${JSON.stringify(shown.text)} on the screen is older than the last input: waitFor searches the whole screen`;
-    return `did not come within ${seconds(timeout)}${older}`;
+    return `did not appear within ${seconds(timeout)}${older}`;
   }
 
   private async hasEnded(): Promise<boolean> {

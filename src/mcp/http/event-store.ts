@@ -37,7 +37,7 @@ export class RecentEvents implements EventStore {
     if (this.events.some((event) => event.id === id)) return null;
     const wasSent = /^(0|[1-9]\d*)$/.test(id) && Number(id) < this.next;
     const why = wasSent
-      ? `event ${id} is no longer kept: of each session the newest ${MAX_EVENTS} are, in ${MAX_BYTES} bytes`
+      ? `event ${id} is no longer kept: each session keeps its newest ${MAX_EVENTS} events, up to ${MAX_BYTES} bytes`
       : `this session has not sent event '${id}'`;
     return `Cannot resume: ${why}. Open a stream without Last-Event-ID and read the current state again.`;
   }

@@ -240,7 +240,7 @@ function messagesIn(body: unknown): readonly Readonly<Record<string, unknown>>[]
 function endLooks({ transport, unanswered }: Session): void {
   for (const [requestId, isLook] of unanswered) {
     if (!isLook) continue;
-    const error = { code: -32000, message: "Nobody waited for the answer any more: ask again" };
+    const error = { code: -32000, message: "No client was waiting for the answer: send the request again" };
     // Stored for a client that returns later still.
     transport.send({ jsonrpc: "2.0", id: requestId, error }).catch(() => {});
     transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });

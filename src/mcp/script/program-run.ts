@@ -72,7 +72,7 @@ export class ProgramRun {
     const lines = new LineSplitter(
       MAX_MESSAGE_BYTES,
       (text) => this.receive(JSON.parse(text), ask),
-      () => this.end({ state: "failed", error: "the program says too much at once", line: null }),
+      () => this.end({ state: "failed", error: "the program sends too much at once", line: null }),
     );
     for await (const bytes of this.child.stdout) lines.push(bytes);
     this.end({ state: "failed", error: "the program's process has ended", line: null });
@@ -92,7 +92,7 @@ export class ProgramRun {
     ask: Ask,
   ): Promise<void> {
     try {
-      if (!isLanguageOperation(operation)) throw new Error(`'${operation}' is not of the language`);
+      if (!isLanguageOperation(operation)) throw new Error(`'${operation}' is not part of the language`);
       this.send({ kind: "answer", id, result: (await ask(operation, input as never, session)) ?? null });
     } catch (thrown) {
       this.send({ kind: "answer", id, error: errorBodyOf(thrown) });

@@ -31,7 +31,7 @@ export class Runs {
     if (own >= MAX_OF_ONE || this.retained.size >= MAX_RUNS) {
       throw new WshError(
         "resource_limit_reached",
-        `${own >= MAX_OF_ONE ? own : this.retained.size} programs run already`,
+        `${own >= MAX_OF_ONE ? own : this.retained.size} programs are already running`,
       );
     }
     const run = new ProgramRun(given, asker);
@@ -48,8 +48,8 @@ export class Runs {
   find(owner: string, id: string): ProgramRun {
     const retained = this.retained.get(id);
     if (retained === undefined || retained.owner !== owner) {
-      throw new WshError("command_not_found", `no program '${id}' runs`, {
-        hint: "It has ended, or was not asked about for ten minutes.",
+      throw new WshError("command_not_found", `no program '${id}' is running`, {
+        hint: "It has ended, or nothing asked about it for ten minutes.",
       });
     }
     clearTimeout(retained.timer);

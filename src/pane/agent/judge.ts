@@ -90,7 +90,7 @@ export function judge(knowledge: AgentKnowledge, now: number, was: AgentState): 
   const judged = judgeItself(knowledge, now, was);
   const { busy } = knowledge;
   if (busy === null || !isResting(judged.state)) return judged;
-  const why = `${judged.why}, but ${busy} works`;
+  const why = `${judged.why}, but ${busy} is working`;
   return { state: "working", source: "kernel", why, busy, until: now + BUSY_LOOK_MS };
 }
 
@@ -122,7 +122,7 @@ function judgeItself(knowledge: AgentKnowledge, now: number, was: AgentState): J
       if (knowledge.inputAt <= reportedAt) {
         const stoppedAt = Math.max(knowledge.outputAt, reportedAt) + HOOKS_STOPPED_MS;
         if (now < stoppedAt || !knowledge.isAtRest) return { ...reported, until: Math.max(stoppedAt, now + WORK_MS) };
-        const why = "its hooks reported work and then stopped coming; it waits for a key";
+        const why = "its hooks reported work and then fell silent; it waits for a key";
         return { state: "needs_input", source: "program", why, until: Infinity };
       }
       if (now < restAt || !knowledge.isAtRest) return { ...reported, until: Math.max(restAt, now + WORK_MS) };
@@ -150,7 +150,14 @@ function judgeAnnounced(
     const { by, message, at } = notification;
     const source = "notification";
     if (inputAt <= at)
-      return { state: "needs_input", source, why: `it notified by ${by}`, message, announcedAt: at, until: Infinity };
+      return {
+        state: "needs_input",
+        source,
+        why: `it sent a notification (${by})`,
+        message,
+        announcedAt: at,
+        until: Infinity,
+      };
     return progress?.state === "active" ? { ...judgeProgram(knowledge, now, was), announcedAt: inputAt } : null;
   }
   if (progress === null) return null;

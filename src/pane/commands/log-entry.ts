@@ -98,7 +98,7 @@ export type Comparison =
 
 const PRIVATE = "output during a password prompt is not stored";
 const NOT_ASKED_FOR = "only output of commands started by exec or run is kept whole (spool_command_bytes)";
-const NOT_RESTORED = "the command ran before the session was lost, and checkpoints do not contain command outputs";
+const NOT_RESTORED = "the command ran before the session crashed, and checkpoints do not contain command outputs";
 const NOT_COMPARED = "the command that the shell ran could not be verified";
 /** Why an output was dropped. */
 export const GONE = "newer commands replaced it";

@@ -74,7 +74,7 @@ export class RawOutputs {
     const capture = this.open.find((each) => each.id === id);
     if (capture === undefined) return;
     capture.to = to;
-    if (!isMarked) lose(capture, "its end is not known exactly");
+    if (!isMarked) lose(capture, "its exact end is unknown");
     this.close();
   }
 
@@ -87,7 +87,7 @@ export class RawOutputs {
     this.read = end;
     if (this.open.length === 0) return;
     if (raw === null) {
-      for (const capture of this.open) lose(capture, "its begin was not foreseen");
+      for (const capture of this.open) lose(capture, "its start was not seen in time");
       return;
     }
     const begin = end - raw.length;
@@ -96,9 +96,9 @@ export class RawOutputs {
     for (const capture of this.open) {
       const part = raw.subarray(Math.max(0, capture.from - begin), Math.min(raw.length, (capture.to ?? end) - begin));
       if (part.length === 0 || capture.lost !== null) continue;
-      if (isSecret(now)) lose(capture, "a password was asked for");
+      if (isSecret(now)) lose(capture, "it asked for a password");
       else if (capture.addsCr !== null && capture.addsCr !== addsCr)
-        lose(capture, "it changed how its terminal writes");
+        lose(capture, "it changed the terminal's output settings");
       else if (capture.bytes + part.length > MOST_BYTES) lose(capture, `it printed more than ${MOST_BYTES} bytes`);
       else {
         capture.addsCr = addsCr;
@@ -111,7 +111,7 @@ export class RawOutputs {
     let heldBytes = 0;
     for (const capture of [...this.captures.values()].reverse()) {
       heldBytes += capture.bytes;
-      if (heldBytes > ALL_BYTES) lose(capture, "newer commands' output took its place");
+      if (heldBytes > ALL_BYTES) lose(capture, "output of newer commands replaced it");
     }
   }
 
@@ -124,12 +124,12 @@ export class RawOutputs {
     const capture = this.captures.get(id);
     const lost =
       capture === undefined
-        ? "only commands that exec or run started are kept so"
+        ? "raw bytes are kept only for commands that exec or run started"
         : capture.to === null || this.open.includes(capture)
           ? "it has not ended"
           : capture.lost;
     if (capture === undefined || lost !== null)
-      throw new WshError("invalid_request", `the bytes that command ${id} wrote are not known: ${lost}`);
+      throw new WshError("invalid_request", `the raw bytes of command ${id} are not available: ${lost}`);
     // Output of the prompt before the end was known is not the command's.
     const all = Buffer.concat(capture.parts).subarray(0, (capture.to ?? 0) - capture.from);
     const mark = all.lastIndexOf(END_MARK);

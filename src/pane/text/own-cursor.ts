@@ -13,5 +13,5 @@ export function requireOwnCursor({ first, offset }: Cursors, cursor: number): vo
 /** Warnings about output since a cursor that an earlier process issued: part of it may be missing. */
 export function unsavedSince({ start }: Cursors, cursor: number | undefined): readonly string[] {
   if (cursor === undefined || cursor === 0 || cursor >= start) return [];
-  return ["the session was lost after this cursor; output between its last checkpoint and its end is missing"];
+  return ["the session crashed after this cursor; output between its last checkpoint and its end is missing"];
 }

@@ -76,7 +76,7 @@ export const otherPaths: Fields = {
     "get",
     "health",
     "Whether the server answers; never takes a token",
-    { "200": answer("It does.", object({ status: { const: "ok", description: "always ok" } })) },
+    { "200": answer("The server answers.", object({ status: { const: "ok", description: "always ok" } })) },
     { security: [] },
   ),
   "/auth/code": login("createLoginCode", "A code that logs in one browser; over the Unix socket only", null, {
@@ -117,7 +117,7 @@ export const otherPaths: Fields = {
     "The caller's token and its access",
     {
       "200": answer(
-        "It is this.",
+        "The token and its access.",
         object({
           name: text("of the token or browser"),
           access: { enum: ["observe", "operate", "admin"], description: "its access" },

@@ -211,7 +211,7 @@ export class Hooks {
     const now = performance.now();
     if (now - rate.reported < MINUTE_MS) return;
     rate.reported = now;
-    this.port.logger.warn(`a run of a hook is omitted: ${why}`, { hook: key });
+    this.port.logger.warn(`a run of a hook was skipped: ${why}`, { hook: key });
   }
 
   private rateOf(key: string): Rate {

@@ -62,7 +62,7 @@ export class Leases {
     try {
       const answer = await look(either.signal);
       if (!over.aborted) return answer;
-      throw new WshError("server_unavailable", "the machine that asked was silent");
+      throw new WshError("server_unavailable", "the requesting machine was silent");
     } finally {
       if (--lease.looks === 0 || over.aborted) {
         lease[Symbol.dispose]();

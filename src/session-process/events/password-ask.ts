@@ -71,8 +71,8 @@ export class PasswordAsk {
         : `nobody is attached: a person who attaches within ${LIFE_MS / 60_000} minutes is asked for the password`;
     }
     if (end === null || end === "answered") return null;
-    const how = end === "timeout" ? `nobody has typed it within ${LIFE_MS / 60_000} minutes` : "the person has not";
-    return `the password was asked for, and ${how}: stop the command, and do not ask for it another way`;
+    const how = end === "timeout" ? `nobody typed it within ${LIFE_MS / 60_000} minutes` : "the person did not";
+    return `the password was asked for, and ${how}: stop the command, and do not ask for it in another way`;
   }
 
   private async ask(agent: string): Promise<void> {

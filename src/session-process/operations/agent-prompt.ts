@@ -67,7 +67,7 @@ function textOf({ text, command }: Input): string {
   if (plain.trim() === "") throw new WshError("invalid_request", "'text' is blank");
   if (CONTROLS.test(plain))
     throw new WshError("invalid_request", "'text' has control characters", {
-      hint: "Remove them: keys go by `input`.",
+      hint: "Remove them; send keys with {input}.",
     });
   if (!command && COMMAND.test(plain)) {
     throw new WshError("invalid_request", `the agent would take '${plain.trim().slice(0, 20)}' as a command`, {
@@ -88,7 +88,7 @@ async function deliver(
   if (!isOneLine && !pane.terminal.modes.bracketedPaste)
     throw new WshError(
       "invalid_request",
-      `${agent.name} takes no pastes: a text of several lines cannot be typed into it`,
+      `${agent.name} accepts no pastes, so text of several lines cannot be typed into it`,
     );
   if (signal.aborted) throw new WshError("cancelled", "the prompt was cancelled; nothing was typed");
   const queued =
@@ -108,7 +108,7 @@ async function deliver(
     const why = shown === "over" ? "it did not show the text" : stopped;
     const isOthers = pane.agent.inputs !== inputs + 1;
     if (why !== null || isOthers || typed.enter === null) {
-      const reason = isOthers ? "somebody typed meanwhile" : why;
+      const reason = isOthers ? "someone else typed meanwhile" : why;
       return is("not_delivered", `${reason}: Enter was not pressed, and the text may be in its input box`);
     }
     await pane.send(typed.enter);
@@ -128,7 +128,7 @@ async function untilSettled(pane: Pane, text: string): Promise<string | null> {
   if (!composerHolds(await screenOf(pane), text)) return "its input box changed";
   const { info } = pane.agent;
   if (info === null) return "it has ended";
-  return info.state === "needs_input" && info.source === "hook" ? "it asks something" : null;
+  return info.state === "needs_input" && info.source === "hook" ? "it asks a question" : null;
 }
 
 async function proof<T>(
@@ -162,7 +162,7 @@ async function proof<T>(
     "not_delivered",
     still
       ? "Enter had no effect: the text is still in its input box"
-      : "Enter was pressed, and neither a hook nor the screen proves that it took the text",
+      : "Enter was pressed, and neither a hook nor the screen shows that it took the text",
   );
 }
 

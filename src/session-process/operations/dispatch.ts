@@ -95,7 +95,7 @@ function ofPaneAtStart(parts: SessionParts, target: string | undefined, isChecke
   const pane = isChecked ? parts.paneFor(target) : null;
   return () => {
     if (pane === null || parts.paneFor(target) === pane) return;
-    const message = `the target meant pane '${pane}' when the person was asked, and another one now`;
+    const message = `the target named pane '${pane}' when the person was asked, and names another one now`;
     throw new WshError("pane_not_found", message, { hint: `Name the pane by its id: '${pane}'.` });
   };
 }

@@ -86,7 +86,7 @@ export function suggest(line: string, caret: number, entries: PaletteEntries): O
       label: `${name}=`,
       keys: "",
       kind: "parameter",
-      description: required ? `needed: ${description}` : description,
+      description: required ? `required: ${description}` : description,
     }),
   );
   const note = entries.operations.find(({ name }) => name === first.text)?.description ?? "";

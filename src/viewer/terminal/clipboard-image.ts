@@ -39,7 +39,7 @@ export class ClipboardImage implements Disposable {
 
   request(): void {
     if (!this.isOffered) {
-      this.port.say("this terminal does not hand over images; in the page, paste them");
+      this.port.say("this terminal does not provide images; paste them in the web page");
       return;
     }
     this.parts = [];

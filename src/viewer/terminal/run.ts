@@ -32,7 +32,7 @@ export interface RunPort {
 export function run(input: Readonly<Record<string, unknown>>, port: RunPort): void {
   if (!isUnlimited(port.by)) throw new WshError("access_denied", "this terminal may not run programs outside of panes");
   if (running >= MAX_RUNNING)
-    throw new WshError("resource_limit_reached", `${MAX_RUNNING} programs of keys run already`);
+    throw new WshError("resource_limit_reached", `${MAX_RUNNING} programs of keys are already running`);
   const { run: words, shell } = input;
   const given = Array.isArray(words) ? words.map(String) : ["sh", "-c", String(shell)];
   // This executable of wsh, whatever PATH contains.

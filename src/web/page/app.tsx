@@ -59,7 +59,7 @@ function Refused({ why, byLink }: { readonly why: string; readonly byLink: boole
   if (byLink) {
     return (
       <div class="empty">
-        <p>This link does not let this browser in.</p>
+        <p>This link does not admit this browser.</p>
         <p class="quiet">
           It has ended or was revoked, or another browser opened it first: a link admits only one. Ask for another link.
         </p>

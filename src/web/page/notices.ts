@@ -113,7 +113,7 @@ export class Notices {
 }
 
 function textOf({ event, text, command, duration_ms, exit_code }: JournalEvent): string | null {
-  if (event === "notification") return text ?? "A program notifies you";
+  if (event === "notification") return text ?? "A program sent a notification";
   if ((duration_ms ?? 0) < settings.peek().noticeAfterS * 1000) return null;
   const how = exit_code === 0 ? "has ended" : exit_code == null ? "is over" : `has failed (${exit_code})`;
   return `${command ?? "The command"} ${how}`;

@@ -80,7 +80,7 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
             {action.key !== undefined && <kbd>{action.key}</kbd>}
           </div>
         ))}
-        {found.length === 0 && <div class="none">Nothing fits.</div>}
+        {found.length === 0 && <div class="none">No matches.</div>}
       </div>
     </div>
   );

@@ -55,7 +55,7 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
             stop={(stopId ?? listed[0]?.id) === session.id ? (session.id === stop.id ? stop.at : 0) : null}
           />
         ))}
-        {listed.length === 0 && byName.value.length > 0 && <li class="none">Nothing fits “{filter}”.</li>}
+        {listed.length === 0 && byName.value.length > 0 && <li class="none">No session matches “{filter}”.</li>}
       </ul>
       <footer>
         <Connection workspace={workspace} />

@@ -16,7 +16,7 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }) {
             change({ theme: value === "light" || value === "dark" ? value : "system" })
           }
         >
-          <option value="system">as the system</option>
+          <option value="system">same as the system</option>
           <option value="light">light</option>
           <option value="dark">dark</option>
         </select>

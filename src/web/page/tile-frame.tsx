@@ -85,7 +85,7 @@ function TileState({ tile }: { readonly tile: Tile }) {
   const { value } = tile.state;
   return (
     <span class="tile-state">
-      {tile.access.value === "observe" && value === "live" && <span class="badge">look on</span>}
+      {tile.access.value === "observe" && value === "live" && <span class="badge">read-only</span>}
       {tile.captured.value && (
         <button
           type="button"
@@ -93,7 +93,7 @@ function TileState({ tile }: { readonly tile: Tile }) {
           title="A program has captured the keyboard; click to take it back"
           onClick={() => tile.release()}
         >
-          keyboard held
+          keyboard captured
         </button>
       )}
       <i

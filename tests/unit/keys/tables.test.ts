@@ -207,7 +207,7 @@ describe("the settings name what they refuse", () => {
           ["Alt+h", "pane.zoom"],
         ],
       },
-      'config.toml:2: [keys.root] "Alt+h": is already bound in line 1',
+      'config.toml:2: [keys.root] "Alt+h": is already bound on line 1',
     ],
     [
       "one key in two encodings",
@@ -217,14 +217,14 @@ describe("the settings name what they refuse", () => {
           ["Tab", "pane.zoom"],
         ],
       },
-      "is already bound in line 1",
+      "is already bound on line 1",
     ],
     ["a table that is not there", { "": [["x", "view.table table=nowhere"]] }, "there is no table [keys.nowhere]"],
     ["the prefix's table by another name", { prefix: [["x", "pane.zoom"]] }, "[keys.prefix]"],
     [
       "copy mode's actions elsewhere",
       { root: [["M-x", "copy.page_up"]] },
-      "'copy.page_up' is for the table [keys.copy]",
+      "'copy.page_up' can be bound only in [keys.copy]",
     ],
     [
       "a program without a name",
@@ -237,7 +237,7 @@ describe("the settings name what they refuse", () => {
       `'timeout' is "soon", expected a number`,
     ],
     ["too many at once", { "": [["x", Array(17).fill("pane.zoom")]] }, "a list has 1 to 16 operations"],
-    ["two ways to say it", { "": [["x", { do: "pane.zoom", operation: "pane.zoom" }]] }, "'do' stands in place of"],
+    ["two ways to say it", { "": [["x", { do: "pane.zoom", operation: "pane.zoom" }]] }, "'do' cannot be used with"],
   ] as const)("%s", (_, tables, description) => {
     expect(refused(tables as unknown as Record<string, Entry[]>)).toContain(description);
   });

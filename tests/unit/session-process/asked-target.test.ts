@@ -26,5 +26,5 @@ test.each([
     caller: { kind: "cli" as const, id: "x", connected: true, agent: "claude" },
   };
   const asked = operate(parts as unknown as SessionParts, request as PeerRequest);
-  expect(await asked.catch((thrown) => thrown.message)).toContain("meant pane '@1' when the person was asked");
+  expect(await asked.catch((thrown) => thrown.message)).toContain("named pane '@1' when the person was asked");
 });

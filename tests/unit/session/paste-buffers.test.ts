@@ -28,8 +28,8 @@ test("where each one has been given a name, there is no newest copy, and the rea
   const buffers = place.open();
   buffers.set({ text: "a" });
   buffers.rename(undefined, "mine");
-  expect(() => buffers.get()).toThrow("each paste buffer has been given a name");
-  expect(() => buffers.remove()).toThrow("each paste buffer has been given a name");
+  expect(() => buffers.get()).toThrow("every paste buffer has a name of its own");
+  expect(() => buffers.remove()).toThrow("every paste buffer has a name of its own");
   buffers.remove("mine");
   expect(() => buffers.get()).toThrow("nothing has been copied yet");
 });
