@@ -1,6 +1,6 @@
 /** Entry point of the page: login, then the workspace. */
 import { render } from "preact";
-import { enterAnew, prepareLogin } from "./connection/login.ts";
+import { prepareLogin, reloadForLogin } from "./connection/login.ts";
 import { Server } from "./connection/server.ts";
 import { App } from "./page/app.tsx";
 import { followKeyboard, pinchFont } from "./page/touch.ts";
@@ -10,7 +10,7 @@ const root = document.getElementById("wsh");
 if (root !== null) {
   const server = new Server();
   const entry = prepareLogin(server);
-  addEventListener("hashchange", enterAnew);
+  addEventListener("hashchange", reloadForLogin);
   followKeyboard();
   pinchFont(root);
   render(<App workspace={new Workspace(server, entry === "share")} />, root);

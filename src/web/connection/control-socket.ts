@@ -1,6 +1,6 @@
 /**
  * The page's control WebSocket: calls of operations, events about sessions, subscriptions. It reconnects automatically;
- * calls that were open then fail, and subscriptions begin again.
+ * pending calls then fail, and subscriptions begin again.
  */
 import { defined } from "../../protocol/defined.ts";
 import { Backoff } from "./backoff.ts";
@@ -18,7 +18,7 @@ interface ControlEvents {
   event(event: ControlEvent): void;
 }
 
-interface Waiting {
+interface PendingCall {
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
@@ -27,13 +27,13 @@ export class ControlSocket {
   private socket: WebSocket | null = null;
   private readonly backoff = new Backoff(() => void this.connect());
   private readonly heartbeat = new Heartbeat({
-    ask: () => this.socket?.send(JSON.stringify({ method: "ping" })),
-    check: (isSilent) => this.check(isSilent),
-    givenUp: () => this.gone("the server does not answer"),
+    sendPing: () => this.socket?.send(JSON.stringify({ method: "ping" })),
+    tick: (isSilent) => this.updateSilence(isSilent),
+    giveUp: () => this.disconnect("the server does not answer"),
   });
   private isSilent = false;
-  private readonly waiting = new Map<number, Waiting>();
-  private next = 1;
+  private readonly pendingCalls = new Map<number, PendingCall>();
+  private nextId = 1;
   private isRefused = false;
 
   constructor(
@@ -51,19 +51,19 @@ export class ControlSocket {
   }
 
   retry(): void {
-    this.backoff.now();
+    this.backoff.retryNow();
   }
 
   /** @throws Refusal of the operation, or when the connection is lost before the answer */
   call<T>(method: string, params: object = {}, session?: string): Promise<T> {
-    const id = this.next++;
+    const id = this.nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     if (!this.isOpen) {
       reject(new Refusal(0, "server_unavailable", "the server is not connected", ""));
       return promise;
     }
     // The caller chooses the answer's type, from the operation's table.
-    this.waiting.set(id, { resolve: (result) => resolve(result as T), reject });
+    this.pendingCalls.set(id, { resolve: (result) => resolve(result as T), reject });
     this.socket?.send(JSON.stringify({ id, method, params, ...defined({ session }) }));
     return promise;
   }
@@ -76,45 +76,45 @@ export class ControlSocket {
         this.socket = socket;
         this.isSilent = false;
         this.heartbeat.start();
-        this.backoff.succeeded();
+        this.backoff.reset();
         this.events.state("live", "");
       });
       socket.addEventListener("message", ({ data }) => {
         if (this.socket !== socket) return;
-        this.heartbeat.heard();
+        this.heartbeat.messageArrived();
         this.receive(JSON.parse(String(data)));
       });
       socket.addEventListener("close", () => {
-        if (this.socket === socket || this.socket === null) this.gone("the connection to the server was lost");
+        if (this.socket === socket || this.socket === null) this.disconnect("the connection to the server was lost");
       });
     } catch (thrown) {
       if (thrown instanceof Refusal && (thrown.status === 401 || thrown.status === 403)) {
         this.isRefused = true;
         this.events.state("refused", thrown.message);
-      } else this.lost("the server does not answer");
+      } else this.reportLost("the server does not answer");
     }
   }
 
-  private check(isSilent: boolean): void {
+  private updateSilence(isSilent: boolean): void {
     if (isSilent === this.isSilent) return;
     this.isSilent = isSilent;
     this.events.state(isSilent ? "silent" : "live", isSilent ? "the server does not answer" : "");
   }
 
-  private gone(why: string): void {
+  private disconnect(why: string): void {
     this.heartbeat.stop();
     const { socket } = this;
     this.socket = null;
     socket?.close();
-    this.lost(why);
+    this.reportLost(why);
   }
 
-  private lost(why: string): void {
+  private reportLost(why: string): void {
     const error = new Refusal(0, "server_unavailable", why, "");
-    for (const { reject } of this.waiting.values()) reject(error);
-    this.waiting.clear();
+    for (const { reject } of this.pendingCalls.values()) reject(error);
+    this.pendingCalls.clear();
     this.events.state("lost", why);
-    this.backoff.again();
+    this.backoff.schedule();
   }
 
   private receive(message: Record<string, unknown>): void {
@@ -123,8 +123,8 @@ export class ControlSocket {
       this.events.event(message);
       return;
     }
-    const waiting = this.waiting.get(id);
-    this.waiting.delete(id);
+    const waiting = this.pendingCalls.get(id);
+    this.pendingCalls.delete(id);
     if (error === undefined) waiting?.resolve(result);
     else waiting?.reject(refusalOf(error));
   }

@@ -13,7 +13,7 @@ const STORE = "device";
 /** Holder of a key: this browser's person, or a guest, whose links share one key. */
 export type DeviceHolder = "own" | "guest";
 
-function opened(): Promise<IDBDatabase> {
+function openDatabase(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(DATABASE, 1);
     request.onupgradeneeded = () => request.result.createObjectStore(STORE);
@@ -22,8 +22,8 @@ function opened(): Promise<IDBDatabase> {
   });
 }
 
-async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
-  const database = await opened();
+async function withStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+  const database = await openDatabase();
   try {
     return await new Promise((resolve, reject) => {
       const request = act(database.transaction(STORE, mode).objectStore(STORE));
@@ -35,18 +35,18 @@ async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore)
   }
 }
 
-export async function keptDevice(holder: DeviceHolder): Promise<StoredDevice | null> {
-  const kept: unknown = await inStore("readonly", (store) => store.get(holder)).catch(() => null);
+export async function loadDevice(holder: DeviceHolder): Promise<StoredDevice | null> {
+  const kept: unknown = await withStore("readonly", (store) => store.get(holder)).catch(() => null);
   if (typeof kept !== "object" || kept === null || !("device" in kept) || !("key" in kept)) return null;
   const { device, key } = kept;
   const publicKey = "publicKey" in kept ? String(kept.publicKey) : "";
   return typeof device === "string" && key instanceof CryptoKey ? { device, key, publicKey } : null;
 }
 
-export async function keep(holder: DeviceHolder, kept: StoredDevice): Promise<void> {
-  await inStore("readwrite", (store) => store.put(kept, holder));
+export async function saveDevice(holder: DeviceHolder, kept: StoredDevice): Promise<void> {
+  await withStore("readwrite", (store) => store.put(kept, holder));
 }
 
-export async function forget(holder: DeviceHolder): Promise<void> {
-  await inStore("readwrite", (store) => store.delete(holder)).catch(() => undefined);
+export async function deleteDevice(holder: DeviceHolder): Promise<void> {
+  await withStore("readwrite", (store) => store.delete(holder)).catch(() => undefined);
 }

@@ -6,7 +6,7 @@
  * link instead.
  */
 import { addressField, takeFromAddress } from "./address.ts";
-import { type DeviceHolder, forget, keep, keptDevice, type StoredDevice } from "./device-store.ts";
+import { type DeviceHolder, deleteDevice, loadDevice, type StoredDevice, saveDevice } from "./device-store.ts";
 import { Refusal, type Server } from "./server.ts";
 
 /** How the page logs in. */
@@ -22,7 +22,7 @@ export function guestDevice(): string | null {
 }
 
 /** Reloads when a login address is entered in a tab with the page: only the fragment changes then. */
-export function enterAnew(event: HashChangeEvent): void {
+export function reloadForLogin(event: HashChangeEvent): void {
   if (["t", "s", "c", GUEST].every((name) => addressField(name) === null)) return;
   // No other listener may change the address before it is read.
   event.stopImmediatePropagation();
@@ -51,8 +51,8 @@ export function prepareLogin(server: Server): LoginMethod {
       // Two tabs share one browser's device.
       await navigator.locks.request("wsh login", () => register(server, own));
     }
-    const kept = await keptDevice("own");
-    return kept === null ? null : session(server, "own", kept);
+    const kept = await loadDevice("own");
+    return kept === null ? null : createBearer(server, "own", kept);
   };
   return code === null ? "none" : "device";
 }
@@ -64,11 +64,11 @@ export function prepareLogin(server: Server): LoginMethod {
 async function guestSession(server: Server, code: string | null): Promise<string | null> {
   if (globalThis.crypto?.subtle === undefined) throw insecure();
   const own = await navigator.locks.request("wsh login", async () => {
-    const kept = await keptDevice("guest");
+    const kept = await loadDevice("guest");
     if (kept !== null || code === null) return kept;
     const made = { device: "", ...(await newKey()) };
     // Stored before the registration: a lost answer must not waste the link.
-    await keep("guest", made);
+    await saveDevice("guest", made);
     return made;
   });
   if (own === null) return null;
@@ -77,7 +77,7 @@ async function guestSession(server: Server, code: string | null): Promise<string
     const rest = location.hash.slice(1);
     history.replaceState(null, "", `#${GUEST}=${device}${rest === "" ? "" : `&${rest}`}`);
   }
-  return session(server, "guest", { ...own, device: guestDevice() ?? "" });
+  return createBearer(server, "guest", { ...own, device: guestDevice() ?? "" });
 }
 
 /** The error of a page that may not use keys. */
@@ -92,12 +92,12 @@ function insecure(): Refusal {
 
 /** @throws Refusal of the server */
 async function register(server: Server, code: string): Promise<void> {
-  const kept = await keptDevice("own");
+  const kept = await loadDevice("own");
   const isKnown = kept !== null && kept.publicKey !== "";
   const own = isKnown ? kept : await newKey();
   try {
     const { device } = await server.post<{ device: string }>("auth/device", { code, key: own.publicKey });
-    await keep("own", { ...own, device });
+    await saveDevice("own", { ...own, device });
   } catch (thrown) {
     // The code was already used: the key may still be valid.
     if (!isKnown) throw thrown;
@@ -110,7 +110,7 @@ async function newKey(): Promise<Omit<StoredDevice, "device">> {
 }
 
 /** A bearer for a device of this browser. */
-async function session(server: Server, holder: DeviceHolder, { device, key }: StoredDevice): Promise<string> {
+async function createBearer(server: Server, holder: DeviceHolder, { device, key }: StoredDevice): Promise<string> {
   try {
     const { nonce } = await server.post<{ nonce: string }>("auth/challenge", { device });
     const text = new TextEncoder().encode(`wsh login\n${location.origin}\n${device}\n${nonce}`);
@@ -119,7 +119,7 @@ async function session(server: Server, holder: DeviceHolder, { device, key }: St
     return token;
   } catch (thrown) {
     // Revoked: a useless key is deleted. A guest's may be valid for another link.
-    if (holder === "own" && thrown instanceof Refusal && thrown.code === "auth_invalid") await forget(holder);
+    if (holder === "own" && thrown instanceof Refusal && thrown.code === "auth_invalid") await deleteDevice(holder);
     throw thrown;
   }
 }

@@ -10,7 +10,7 @@ import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.t
 import { UnacknowledgedInput } from "../../protocol/unacknowledged-input.ts";
 import type { ViewMessage, ViewRequest } from "../../protocol/view.ts";
 import { Backoff } from "./backoff.ts";
-import { Heartbeat, SILENT_MS } from "./heartbeat.ts";
+import { Heartbeat, SILENT_AFTER_MS } from "./heartbeat.ts";
 import { Refusal, type Server } from "./server.ts";
 
 /** `silent`: connected, but the session does not answer. */
@@ -20,22 +20,27 @@ interface ViewEvents {
   frame(update: FrameUpdate): void;
   images(commands: string): void;
   state(state: ViewState, why: string): void;
-  opened(access: "observe" | "operate" | "admin", session: string): void;
+  sessionOpened(access: "observe" | "operate" | "admin", session: string): void;
   keyboard(captured: boolean): void;
-  wanted(operation: string): void;
+  keyAction(operation: string): void;
   alert(text: string): void;
   /** The current keys, at first and after each change. */
   keys(keys: Extract<ViewMessage, { type: "keys" }>): void;
-  /** Number of characters that wait longer than a person expects; 0: none. */
-  held(bytes: number): void;
-  /** Recent input may have arrived or not; it is not typed again. */
-  lost(bytes: number): void;
+  /** Number of typed bytes that have waited longer than a person expects; 0: none. */
+  inputPending(bytes: number): void;
+  /** Recent input may or may not have arrived; it is not sent again. */
+  inputLost(bytes: number): void;
 }
 
 /** Time for which a person may type while the server is away, in ms: as long as a restart takes. */
-const TYPED_AWAY_MS = 2_000;
-/** Errors after which further tries are useless. */
-const final: ReadonlySet<string> = new Set(["session_not_found", "access_denied", "session_ended", "pane_not_found"]);
+const OFFLINE_TYPING_MS = 2_000;
+/** Errors after which retrying is useless. */
+const finalErrors: ReadonlySet<string> = new Set([
+  "session_not_found",
+  "access_denied",
+  "session_ended",
+  "pane_not_found",
+]);
 
 interface PieceTimes {
   /** Time at which it was typed, and at which it was sent over this connection; 0: it was not sent. */
@@ -44,25 +49,25 @@ interface PieceTimes {
 }
 
 export class ViewSocket {
-  private readonly client = crypto.randomUUID().replaceAll("-", "");
+  private readonly clientId = crypto.randomUUID().replaceAll("-", "");
   private socket: WebSocket | null = null;
   private readonly backoff = new Backoff(() => void this.connect());
   private readonly heartbeat = new Heartbeat({
-    ask: () => this.tell({ type: "ping" }),
-    check: (isSilent) => this.check(isSilent),
-    givenUp: () => this.abandon(),
+    sendPing: () => this.sendMessage({ type: "ping" }),
+    tick: (isSilent) => this.updateSilence(isSilent),
+    giveUp: () => this.reconnect(),
   });
   private readonly input = new UnacknowledgedInput<PieceTimes>();
-  /** Newest piece sent over this connection. */
+  /** Number of the newest piece sent over this connection. */
   private sent = 0;
   private isOpen = false;
   private isSilent = false;
-  /** Calls whose effect precedes later input. */
-  private calls = 0;
-  private over = false;
+  /** Number of unanswered calls whose effect precedes later input. */
+  private pendingCalls = 0;
+  private isClosed = false;
   private lostAt = 0;
   private size: { readonly rows: number; readonly cols: number } = { rows: 24, cols: 80 };
-  private mode: "fit" | "follow" = "fit";
+  private sizeMode: "fit" | "follow" = "fit";
   private hasFocus = false;
 
   constructor(
@@ -74,62 +79,62 @@ export class ViewSocket {
 
   start(rows: number, cols: number, mode: "fit" | "follow"): void {
     this.size = { rows, cols };
-    this.mode = mode;
+    this.sizeMode = mode;
     void this.connect();
   }
 
   resize(rows: number, cols: number, mode: "fit" | "follow"): void {
     this.size = { rows, cols };
-    this.mode = mode;
-    if (this.isOpen) this.tell({ type: "size", rows, cols, size: mode });
+    this.sizeMode = mode;
+    if (this.isOpen) this.sendMessage({ type: "size", rows, cols, size: mode });
   }
 
   /** @returns whether it will be typed */
   type(bytes: Uint8Array): boolean {
-    const away = !this.isOpen && performance.now() - this.lostAt > TYPED_AWAY_MS;
-    if (this.over || away || !this.input.add(bytes, { typedAt: performance.now(), sentAt: 0 })) return false;
+    const away = !this.isOpen && performance.now() - this.lostAt > OFFLINE_TYPING_MS;
+    if (this.isClosed || away || !this.input.add(bytes, { typedAt: performance.now(), sentAt: 0 })) return false;
     this.flush();
     return true;
   }
 
   /** Later input is sent only after this call has been answered or has failed. */
-  after(call: Promise<unknown>): void {
-    this.calls++;
+  holdInputUntil(call: Promise<unknown>): void {
+    this.pendingCalls++;
     const answered = (): void => {
-      this.calls--;
+      this.pendingCalls--;
       this.flush();
     };
     call.then(answered, answered);
   }
 
   /** Drops unsent input. */
-  dropHeld(): void {
+  dropUnsentInput(): void {
     this.input.dropUnsent();
-    this.events.held(0);
+    this.events.inputPending(0);
   }
 
   focus(on: boolean): void {
     this.hasFocus = on;
-    if (this.isOpen) this.tell({ type: "focus", on });
+    if (this.isOpen) this.sendMessage({ type: "focus", on });
   }
 
   /** Sends the colours for programs that query the terminal's. */
   colors(colors: Omit<Extract<ViewRequest, { type: "colors" }>, "type">): void {
-    if (this.isOpen) this.tell({ type: "colors", ...colors });
+    if (this.isOpen) this.sendMessage({ type: "colors", ...colors });
   }
 
-  /** Takes the keyboard back from its holder. */
+  /** Takes the keyboard back from the caller that captured it. */
   release(): void {
-    if (this.isOpen) this.tell({ type: "release" });
+    if (this.isOpen) this.sendMessage({ type: "release" });
   }
 
   /** Tries now instead of after the pause. */
   retry(): void {
-    this.backoff.now();
+    this.backoff.retryNow();
   }
 
   close(): void {
-    this.over = true;
+    this.isClosed = true;
     this.backoff.stop();
     this.heartbeat.stop();
     this.socket?.close();
@@ -137,26 +142,34 @@ export class ViewSocket {
   }
 
   private async connect(): Promise<void> {
-    if (this.over) return;
+    if (this.isClosed) return;
     try {
       const url = await this.server.socketUrl(`sessions/${encodeURIComponent(this.session)}/ws/view`);
-      if (this.over) return;
+      if (this.isClosed) return;
       const socket = new WebSocket(url);
       this.socket = socket;
       socket.addEventListener("open", () => {
         const { rows, cols } = this.size;
-        this.tell({ type: "open", client: this.client, rows, cols, size: this.mode, keys: true, pictures: true });
+        this.sendMessage({
+          type: "open",
+          client: this.clientId,
+          rows,
+          cols,
+          size: this.sizeMode,
+          keys: true,
+          pictures: true,
+        });
       });
       socket.addEventListener("message", ({ data }) => {
         if (this.socket !== socket) return;
-        this.heartbeat.heard();
+        this.heartbeat.messageArrived();
         this.receive(JSON.parse(String(data)));
       });
       socket.addEventListener("close", () => {
         if (this.socket === socket) this.lost("the connection to the server was lost");
       });
     } catch (thrown) {
-      if (thrown instanceof Refusal && final.has(thrown.code)) this.end("refused", thrown.message);
+      if (thrown instanceof Refusal && finalErrors.has(thrown.code)) this.end("refused", thrown.message);
       else if (thrown instanceof Refusal && (thrown.status === 401 || thrown.status === 403))
         this.end("refused", thrown.message);
       else this.lost("the server does not answer");
@@ -164,14 +177,14 @@ export class ViewSocket {
   }
 
   private lost(why: string): void {
-    if (this.over) return;
+    if (this.isClosed) return;
     if (this.isOpen || this.lostAt === 0) this.lostAt = performance.now();
     this.heartbeat.stop();
     this.isOpen = false;
     this.isSilent = false;
     this.socket = null;
     this.events.state("lost", why);
-    this.backoff.again();
+    this.backoff.schedule();
   }
 
   private end(state: "ended" | "refused", why: string): void {
@@ -185,37 +198,37 @@ export class ViewSocket {
       case "opened":
         this.opened(message);
         this.session = message.session;
-        this.events.opened(message.access, message.session);
+        this.events.sessionOpened(message.access, message.session);
         return;
       case "frame": {
         const { n } = message;
         try {
           this.events.frame(message);
         } catch {
-          // The picture builds on another one: a new connection begins with a complete picture.
+          // The update builds on a missing frame: a new connection begins with a complete one.
           this.socket?.close();
           return;
         }
-        requestAnimationFrame(() => this.tell({ type: "shown", n }));
+        requestAnimationFrame(() => this.sendMessage({ type: "shown", n }));
         // A hidden page gets no animation frames, and must not delay other viewers.
-        if (document.hidden) this.tell({ type: "shown", n });
+        if (document.hidden) this.sendMessage({ type: "shown", n });
         return;
       }
       case "images":
         this.events.images(message.commands);
-        this.tell({ type: "shown", n: message.n });
+        this.sendMessage({ type: "shown", n: message.n });
         return;
       case "took":
         this.input.took(message.n);
         return;
       case "lost":
-        this.tellLost(this.input.lost(message));
+        this.reportLostInput(this.input.lost(message));
         return;
       case "keyboard":
         this.events.keyboard(message.captured);
         return;
       case "wanted":
-        this.events.wanted(message.operation);
+        this.events.keyAction(message.operation);
         return;
       case "alert":
         this.events.alert(message.text);
@@ -228,7 +241,7 @@ export class ViewSocket {
         this.end("ended", endText(message));
         return;
       case "error":
-        if (final.has(message.error.code)) this.end("refused", message.error.message);
+        if (finalErrors.has(message.error.code)) this.end("refused", message.error.message);
     }
   }
 
@@ -236,18 +249,18 @@ export class ViewSocket {
     this.isOpen = true;
     this.isSilent = false;
     this.heartbeat.start();
-    this.backoff.succeeded();
-    this.tellLost(this.input.opened(message).lost);
+    this.backoff.reset();
+    this.reportLostInput(this.input.opened(message).lost);
     this.sent = message.took;
     for (const piece of this.input.waiting) piece.sentAt = 0;
     this.flush();
-    this.tell({ type: "focus", on: this.hasFocus });
+    this.sendMessage({ type: "focus", on: this.hasFocus });
     this.events.state("live", "");
   }
 
-  /** It is unknown whether these were received. */
-  private tellLost(pieces: readonly NumberedInput[]): void {
-    if (pieces.length > 0) this.events.lost(bytesOf(pieces));
+  /** Reports input that the session may or may not have received. */
+  private reportLostInput(pieces: readonly NumberedInput[]): void {
+    if (pieces.length > 0) this.events.inputLost(bytesOf(pieces));
   }
 
   /** Sends all permitted pieces, in order. */
@@ -256,7 +269,7 @@ export class ViewSocket {
     for (const piece of this.input.waiting) {
       // Input sent earlier precedes the call; unsent input follows its effect.
       if (piece.number <= this.sent) continue;
-      if (this.calls > 0 && piece.number > this.input.sent) return;
+      if (this.pendingCalls > 0 && piece.number > this.input.sent) return;
       this.sent = piece.number;
       this.input.sent = Math.max(this.input.sent, piece.number);
       piece.sentAt = performance.now();
@@ -265,11 +278,11 @@ export class ViewSocket {
   }
 
   /** Checks whether the server answers and the session accepts sent input. */
-  private check(serverIsSilent: boolean): void {
+  private updateSilence(serverIsSilent: boolean): void {
     const now = performance.now();
     const first = this.input.waiting[0];
-    const isUntaken = first !== undefined && first.sentAt !== 0 && now - first.sentAt >= SILENT_MS;
-    const isSilent = serverIsSilent || isUntaken;
+    const isUnacknowledged = first !== undefined && first.sentAt !== 0 && now - first.sentAt >= SILENT_AFTER_MS;
+    const isSilent = serverIsSilent || isUnacknowledged;
     if (isSilent !== this.isSilent) {
       this.isSilent = isSilent;
       const why = serverIsSilent ? "the server does not answer" : "the session does not answer";
@@ -277,18 +290,18 @@ export class ViewSocket {
       this.flush();
     }
     const held = this.input.waiting.filter(({ number }) => number > this.input.sent);
-    const isLong = isSilent || (held[0] !== undefined && now - held[0].typedAt >= SILENT_MS);
-    this.events.held(isLong ? bytesOf(held) : 0);
+    const isLong = isSilent || (held[0] !== undefined && now - held[0].typedAt >= SILENT_AFTER_MS);
+    this.events.inputPending(isLong ? bytesOf(held) : 0);
   }
 
   /** Gives up the connection for a new one. */
-  private abandon(): void {
+  private reconnect(): void {
     const { socket } = this;
     this.lost("the server does not answer");
     socket?.close();
   }
 
-  private tell(message: ViewRequest): void {
+  private sendMessage(message: ViewRequest): void {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 }

@@ -12,9 +12,9 @@ export interface PageAction {
   readonly detail: string;
   /** Its key outside the palette; after the prefix key unless it is a full combination. */
   readonly key?: string;
-  /** It opens the form of one of the server's operations. */
+  /** Whether it opens the form of one of the server's operations. */
   readonly isOperation?: boolean;
-  /** It ends or discards something: listed last, unless its own first word is typed. */
+  /** Whether it ends or discards something: listed last, unless its own first word is typed. */
   readonly isDestructive?: boolean;
   run(): void;
 }
@@ -96,7 +96,7 @@ function paneActions(workspace: Workspace): PageAction[] {
     { ...act("Interrupt (SIGINT)", "signal", { signal: "SIGINT" }), isDestructive: true },
     ask("Clear screen and history", "clear", `The screen and ${lines} lines above it can no longer be read.`),
     ask("Restart the program", "restart", "The running program is killed first."),
-    { name: "Find", detail: "pane", key: "Ctrl+Shift+F", run: () => (tile.finding.value = true) },
+    { name: "Find", detail: "pane", key: "Ctrl+Shift+F", run: () => (tile.isFindOpen.value = true) },
     { name: "Previous command", detail: "pane", key: "Ctrl+Shift+Up", run: () => void workspace.jump(tile, -1) },
     { name: "Next command", detail: "pane", key: "Ctrl+Shift+Down", run: () => void workspace.jump(tile, 1) },
     { name: "Newest output", detail: "pane", run: () => tile.terminal.activePane?.toEnd() },

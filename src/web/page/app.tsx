@@ -14,23 +14,23 @@ export function App({ workspace }: { readonly workspace: Workspace }) {
   const { state, why } = workspace.connection.value;
   useEffect(() => workspace.start(), [workspace]);
   return (
-    <div class={`app${settings.value.sidebar ? "" : " narrow"}${workspace.drawer.value ? " drawer-open" : ""}`}>
+    <div class={`app${settings.value.sidebar ? "" : " narrow"}${workspace.isDrawerOpen.value ? " drawer-open" : ""}`}>
       <SessionsPanel workspace={workspace} />
-      {workspace.drawer.value && (
+      {workspace.isDrawerOpen.value && (
         <button
           type="button"
           class="shade"
           aria-label="Close the list"
-          onClick={() => (workspace.drawer.value = false)}
+          onClick={() => (workspace.isDrawerOpen.value = false)}
         />
       )}
       <main class={`tiles tiles-${tiles.length}`} aria-label="Terminals">
         {state === "refused" ? (
-          <Refused why={why} byLink={workspace.byLink} />
+          <Refused why={why} byLink={workspace.isOpenedByLink} />
         ) : tiles.length === 0 ? (
           <Nothing workspace={workspace} />
         ) : (
-          tiles.map((tile) => <TileFrame key={tile.named} tile={tile} workspace={workspace} />)
+          tiles.map((tile) => <TileFrame key={tile.initialTarget} tile={tile} workspace={workspace} />)
         )}
       </main>
       <KeyBar workspace={workspace} />

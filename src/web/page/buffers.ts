@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { PasteBuffer } from "../../protocol/paste.ts";
 import type { PageAction } from "./actions.ts";
-import { PASTE } from "./open.ts";
+import { PASTE_PREFIX } from "./open.ts";
 import type { Workspace } from "./workspace.ts";
 
 const buffers = signal<readonly PasteBuffer[]>([]);
@@ -22,7 +22,7 @@ export function loadBuffers(workspace: Workspace): void {
 
 export function bufferActions(workspace: Workspace): PageAction[] {
   return buffers.value.map(({ name, bytes, begins }) => ({
-    name: `${PASTE}${begins.trim().replace(/\s+/g, " ")}`,
+    name: `${PASTE_PREFIX}${begins.trim().replace(/\s+/g, " ")}`,
     detail: `${name} · ${bytes} bytes`,
     run: () => void workspace.act("paste_buffer", { buffer: name }),
   }));

@@ -5,7 +5,7 @@ import { duration } from "../terminal/command-marks.ts";
 import { type PaneView, rowsByElement } from "../terminal/pane-view.ts";
 import type { CommandMark } from "../terminal/types.ts";
 import type { Tile } from "./tile.ts";
-import { tellError, toast } from "./toasts.ts";
+import { showError, toast } from "./toasts.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Maximum copied bytes of an output: the operation's limit. */
@@ -14,7 +14,7 @@ const MAX_COPIED_BYTES = 1024 * 1024;
 /** Least distance of the menu from the window's edges, in px. */
 const EDGE = 4;
 
-interface Chosen {
+interface OpenMenu {
   readonly pane: PaneView;
   readonly command: CommandMark;
   readonly x: number;
@@ -22,7 +22,7 @@ interface Chosen {
 }
 
 export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
-  const [chosen, choose] = useState<Chosen | null>(null);
+  const [chosen, choose] = useState<OpenMenu | null>(null);
   useEffect(() => {
     const root = tile.terminal.element;
     const end = new AbortController();
@@ -83,7 +83,7 @@ export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly
           {command.durationMs !== null && ` · ${duration(command.durationMs)}`}
         </span>
       </p>
-      <button type="button" role="menuitem" onClick={done(() => void output().catch(tellError))}>
+      <button type="button" role="menuitem" onClick={done(() => void output().catch(showError))}>
         Copy output
       </button>
       {command.command !== null && (
@@ -106,7 +106,7 @@ export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly
 }
 
 /** The command whose mark was clicked: left of its prompt, or at the words on the right. */
-function commandAt(tile: Tile, event: MouseEvent): Chosen | null {
+function commandAt(tile: Tile, event: MouseEvent): OpenMenu | null {
   const { target } = event;
   if (!(target instanceof HTMLElement) || !target.classList.contains("row") || target.dataset.state === undefined)
     return null;

@@ -7,15 +7,15 @@ import type { OpenDialog } from "./open.ts";
 import { OperationForm } from "./operation-form.tsx";
 import { Palette } from "./palette.tsx";
 import { SettingsForm } from "./settings-form.tsx";
-import { tellError } from "./toasts.ts";
+import { showError } from "./toasts.ts";
 import type { Workspace } from "./workspace.ts";
 
 export function Dialogs({ workspace }: { readonly workspace: Workspace }) {
   const open = workspace.open.value;
   const last = useRef({ open, count: 0 });
   if (last.current.open !== open) last.current = { open, count: last.current.count + 1 };
-  // A dialog that directly follows another needs a new element to be shown, also one of the same kind: it is asked for
-  // before the browser reports that the other was closed.
+  // A dialog that directly follows another one, even of the same kind, needs a new element: it is requested before the
+  // browser reports that the other was closed.
   return open === null ? null : <Dialog key={last.current.count} open={open} workspace={workspace} />;
 }
 
@@ -36,7 +36,7 @@ function Dialog({ open, workspace }: { readonly open: OpenDialog; readonly works
   // Runs before the browser handles anything else: a key typed now goes to the dialog, not to the program below.
   useLayoutEffect(() => element.current?.showModal(), []);
   return (
-    // A press beside the dialog closes it; keys do the same by Escape, which the element itself handles.
+    // A click beside the dialog closes it; so does Escape, which the element itself handles.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above
     <dialog
       ref={element}
@@ -100,10 +100,10 @@ function contentOf(open: OpenDialog, workspace: Workspace): ComponentChildren {
 async function update(workspace: Workspace, { id }: SessionInfo, changes: object): Promise<void> {
   try {
     await workspace.control.call("update_session", changes, id);
-    workspace.list.soon(0);
+    workspace.list.scheduleList(0);
     workspace.close();
   } catch (thrown) {
-    tellError(thrown);
+    showError(thrown);
   }
 }
 
@@ -171,7 +171,7 @@ function NewSession({ workspace }: { readonly workspace: Workspace }) {
   );
 }
 
-/** Enter alone loses nothing: Cancel has the focus. */
+/** No has the focus, so that Enter alone loses nothing. */
 function Confirm({
   question,
   detail,

@@ -12,18 +12,18 @@ import { sessions } from "./sessions.ts";
 /** Longest wait of one request, in ms: shorter than proxies allow. */
 const WAIT_MS = 25_000;
 /** Time before a machine that did not answer is asked again, in ms. */
-const AGAIN_MS = 5_000;
+const RETRY_MS = 5_000;
 
 export type JournalEvent = EventsPage["events"][number];
 
 export class EventFeed {
   /** Cursors, by machine; this machine's is undefined. */
-  private readonly since = new Map<string | undefined, string>();
-  private readonly asking = new Set<string | undefined>();
+  private readonly cursors = new Map<string | undefined, string>();
+  private readonly followedMachines = new Set<string | undefined>();
 
   constructor(
     private readonly control: ControlSocket,
-    private readonly happened: (event: JournalEvent, session: SessionInfo) => void,
+    private readonly onEvent: (event: JournalEvent, session: SessionInfo) => void,
   ) {
     sessions.subscribe((listed) => {
       for (const { id } of listed) void this.follow(machineOf(id));
@@ -32,27 +32,27 @@ export class EventFeed {
 
   /** One loop for each machine, while the page is connected. */
   private async follow(server: string | undefined): Promise<void> {
-    if (this.asking.has(server)) return;
-    this.asking.add(server);
+    if (this.followedMachines.has(server)) return;
+    this.followedMachines.add(server);
     for (;;) {
       try {
-        const since = this.since.get(server) ?? "now";
-        const wait_ms = this.since.has(server) ? WAIT_MS : 0;
+        const since = this.cursors.get(server) ?? "now";
+        const wait_ms = this.cursors.has(server) ? WAIT_MS : 0;
         const wanted = { since, wait_ms, type: ["command_finished", "notification"], ...defined({ server }) };
         const { events, cursor } = await this.control.call<EventsPage>("read_events", wanted);
-        this.since.set(server, cursor);
-        for (const event of events) this.tell(event, server);
+        this.cursors.set(server, cursor);
+        for (const event of events) this.deliver(event, server);
       } catch (thrown) {
         if (!(thrown instanceof Refusal)) throw thrown;
-        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
   }
 
-  private tell(event: JournalEvent, server: string | undefined): void {
+  private deliver(event: JournalEvent, server: string | undefined): void {
     const ids = [event.session_id, `${server}/${event.session_id}`];
     const session = sessions.peek().find(({ id }) => ids.includes(id) && machineOf(id) === server);
-    if (session !== undefined) this.happened(event, session);
+    if (session !== undefined) this.onEvent(event, session);
   }
 }
 

@@ -14,7 +14,7 @@ export function FindBar({ tile }: { readonly tile: Tile }) {
   const [found, setFound] = useState<{ readonly at: number; readonly total: number } | null>(null);
   const [fault, setFault] = useState("");
   const finder = useRef<Finder | null>(null);
-  // As in a dialog: further keys go to the search field.
+  // Further keys go to the search field, as in a dialog.
   useLayoutEffect(() => {
     input.current?.focus();
     return () => finder.current?.clear();
@@ -41,7 +41,7 @@ export function FindBar({ tile }: { readonly tile: Tile }) {
     }
   };
   const close = (): void => {
-    tile.finding.value = false;
+    tile.isFindOpen.value = false;
     tile.terminal.input.focus();
   };
   return (

@@ -1,4 +1,4 @@
-/** The keys that a phone's keyboard lacks. Ctrl and Alt apply to the next key. */
+/** Buttons for keys that a phone's keyboard lacks. Ctrl and Alt apply to the next key. */
 import { useState } from "preact/hooks";
 import type { Workspace } from "./workspace.ts";
 
@@ -21,12 +21,12 @@ export function KeyBar({ workspace }: { readonly workspace: Workspace }) {
   if (tile === null) return null;
   const { terminal } = tile;
   const hold = (which: "ctrl" | "alt"): void => {
-    terminal.held = { ...terminal.held, [which]: !terminal.held[which] };
-    setHeld({ ...terminal.held });
+    terminal.heldModifiers = { ...terminal.heldModifiers, [which]: !terminal.heldModifiers[which] };
+    setHeld({ ...terminal.heldModifiers });
     // The next key, from any source, releases it.
-    terminal.onReleased = () => setHeld({ ctrl: false, alt: false });
+    terminal.onModifiersReleased = () => setHeld({ ctrl: false, alt: false });
   };
-  // The press must not take the focus from the terminal: the phone's keyboard would go away.
+  // The press must not take the focus from the terminal: the phone's keyboard would close.
   const keep = (event: PointerEvent): void => event.preventDefault();
   return (
     <div class="key-bar" role="toolbar" aria-label="Keys">

@@ -6,10 +6,10 @@ import { useWordSeparators } from "../../protocol/word-separators.ts";
 type KeysInForce = Extract<ViewMessage, { type: "keys" }>;
 type Table = KeysInForce["tables"][number];
 
-/** From the latest answer of a session; empty until then, and for a visitor who may see only one session. */
+/** From a session's latest message; empty before it. */
 const inForce = signal<Pick<KeysInForce, "prefix" | "tables">>({ prefix: "", tables: [] });
 
-/** The settings have changed the keys, or the characters between words. */
+/** Applies a session's message about its keys and the characters between words. */
 export function keysChanged({ prefix, tables, word_separators: separators }: KeysInForce): void {
   inForce.value = { prefix, tables };
   useWordSeparators(separators);

@@ -1,7 +1,7 @@
 /**
- * Notifies a person who is elsewhere: an agent that needs them, a question, a long command that has ended in any pane, a
- * program's own notification. Uses the browser's notifications, through the service worker if there is one, and only
- * while the page lives.
+ * Notifies a person who is elsewhere of an agent that needs them, a question, the end of a long command in any pane, or
+ * a program's own notification. Uses the browser's notifications, through the service worker if there is one, and only
+ * while the page is open.
  */
 
 import type { SessionInfo } from "../../protocol/session.ts";
@@ -15,12 +15,12 @@ const WORKER_MS = 5_000;
 export class Notices {
   private worker: ServiceWorkerRegistration | null = null;
   /** Settles when the worker has begun, cannot begin, or takes too long. */
-  private readonly begun: Promise<unknown>;
-  /** When commands that run began, by session. */
-  private readonly agents = new Map<string, string>();
+  private readonly workerSettled: Promise<unknown>;
+  /** Last reported state of its agent, by session id. */
+  private readonly agentStates = new Map<string, string>();
 
   constructor(private readonly show: (session: string) => void) {
-    this.begun = this.register();
+    this.workerSettled = this.register();
   }
 
   /** Whether the person gets notifications while elsewhere. */
@@ -35,12 +35,12 @@ export class Notices {
   }
 
   /** @param isLookedAt the session is visible to the person, who needs no notice */
-  tell(what: SessionUpdate, isLookedAt: boolean): void {
+  sessionUpdated(what: SessionUpdate, isLookedAt: boolean): void {
     this.notify(what.session, this.textOf(what), tagOf(what), isLookedAt);
   }
 
   /** A command has ended in a pane, or its program notifies. */
-  happened(event: JournalEvent, session: SessionInfo, isLookedAt: boolean): void {
+  eventHappened(event: JournalEvent, session: SessionInfo, isLookedAt: boolean): void {
     const tag = `${session.id} ${event.event} ${event.pane}`;
     this.notify(session, textOf(event), tag, isLookedAt);
   }
@@ -51,14 +51,14 @@ export class Notices {
   }
 
   private async present(session: string, title: string, options: NotificationOptions): Promise<void> {
-    await this.begun;
+    await this.workerSettled;
     try {
       if (this.worker !== null) {
         await this.worker.showNotification(title, options);
         return;
       }
     } catch {
-      // The worker was removed meanwhile: the page shows the notice itself.
+      // The worker was removed in the meantime: the page shows the notice itself.
     }
     try {
       const notice = new Notification(title, options);
@@ -67,7 +67,7 @@ export class Notices {
         this.show(session);
       });
     } catch {
-      // Browsers of phones show none without a worker: the list and the tab's title show pending items instead.
+      // Phones' browsers need a worker for notifications: the list and the tab's title show pending items instead.
     }
   }
 
@@ -75,8 +75,8 @@ export class Notices {
     switch (what.kind) {
       case "agent": {
         const { agent, id } = what.session;
-        const before = this.agents.get(id);
-        this.agents.set(id, agent?.state ?? "");
+        const before = this.agentStates.get(id);
+        this.agentStates.set(id, agent?.state ?? "");
         if (agent === undefined || agent.state === before || agent.source === "program") return null;
         if (agent.state === "needs_input")
           return `${agent.name} needs you${agent.message === undefined ? "" : `: ${agent.message}`}`;
@@ -115,7 +115,8 @@ export class Notices {
 function textOf({ event, text, command, duration_ms, exit_code }: JournalEvent): string | null {
   if (event === "notification") return text ?? "A program sent a notification";
   if ((duration_ms ?? 0) < settings.peek().noticeAfterS * 1000) return null;
-  const how = exit_code === 0 ? "has ended" : exit_code == null ? "is over" : `has failed (${exit_code})`;
+  const how =
+    exit_code === 0 ? "has ended" : exit_code == null ? "has ended (exit code unknown)" : `has failed (${exit_code})`;
   return `${command ?? "The command"} ${how}`;
 }
 
@@ -132,7 +133,7 @@ interface TrustedTypes {
   ): { createScriptURL(url: string): unknown };
 }
 
-/** The page's only policy: it creates only the address of our worker. */
+/** The page's only Trusted Types policy: it admits only the worker's address. */
 const policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy("wsh", {
   createScriptURL: (url) => {
     if (url !== "sw.js") throw new TypeError(`'${url}' is not a script of this page`);

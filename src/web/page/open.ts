@@ -1,12 +1,13 @@
+/** The dialogs of the page, and which one a key opens. */
 import type { SessionInfo } from "../../protocol/session.ts";
 
 /** Beginning of the palette's entries for paste buffers. */
-export const PASTE = "Paste: ";
+export const PASTE_PREFIX = "Paste: ";
 
 /** Initial text of the palette, by the operation of a key. */
 export const paletteQueries: ReadonlyMap<string, string> = new Map([
   ["view.agents", "agent "],
-  ["view.buffers", PASTE],
+  ["view.buffers", PASTE_PREFIX],
 ]);
 
 /** The open dialog above the terminals. */

@@ -6,8 +6,8 @@ import { bufferActions, loadBuffers } from "./buffers.ts";
 import { loadOperations, operations } from "./operations.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Maximum listed entries: nobody reads further. */
-const LISTED = 60;
+/** Maximum number of listed entries: nobody reads further. */
+const MAX_ENTRIES = 60;
 
 export function Palette({ workspace, query: first }: { readonly workspace: Workspace; readonly query: string }) {
   const [query, setQuery] = useState(first);
@@ -96,10 +96,10 @@ function matching(all: readonly PageAction[], query: string): PageAction[] {
   const candidates = all.filter(
     (action) => action.isOperation !== true || (first !== "" && hasWords(textOf(action), query)),
   );
-  const isMeant = ({ name }: PageAction): boolean => first !== "" && name.toLowerCase().startsWith(first);
-  const placeOf = (action: PageAction): number =>
-    action.isDestructive === true && !isMeant(action) ? 2 : action.isOperation === true ? 1 : 0;
+  const isNamedFirst = ({ name }: PageAction): boolean => first !== "" && name.toLowerCase().startsWith(first);
+  const groupOf = (action: PageAction): number =>
+    action.isDestructive === true && !isNamedFirst(action) ? 2 : action.isOperation === true ? 1 : 0;
   return fuzzyRanked(candidates, query, ({ name }) => name, textOf)
-    .sort((a, b) => placeOf(a) - placeOf(b))
-    .slice(0, LISTED);
+    .sort((a, b) => groupOf(a) - groupOf(b))
+    .slice(0, MAX_ENTRIES);
 }

@@ -1,5 +1,5 @@
 /**
- * The page's knowledge of sessions: the list, each one's newest command, pending questions. Fed by the control socket;
+ * What the page knows of sessions: the list, each one's newest command, pending questions. Fed by the control socket;
  * the list is requested again after changes, at most as often as a person can see.
  */
 import { computed, signal } from "@preact/signals";
@@ -15,12 +15,12 @@ const LIST_MS = 250;
 /** Interval between lists without events, in ms: states of programs change without an event. */
 const REFRESH_MS = 2_000;
 /** Sessions whose state is requested at once: the server queues 256 requests per connection and refuses others. */
-const FOLLOWED_AT_ONCE = 32;
+const FOLLOW_BATCH = 32;
 /** Retries for a session that does not report its questions or commands: one of another version never will. */
 const MAX_FAILURES = 5;
 
 export const sessions = signal<readonly SessionInfo[]>([]);
-/** False until the first list has come. */
+/** Whether the first list has arrived. */
 export const isListed = signal(false);
 /** Newest command by pane. */
 export const lastCommands = signal<ReadonlyMap<string, CommandRecord>>(new Map());
@@ -31,8 +31,8 @@ export const byName = computed(() =>
   sessions.value.toSorted((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true })),
 );
 
-/** Sessions that wait for a person: with a question, or with an agent that needs input. */
-export const needing = computed(
+/** Number of sessions that wait for a person: with a question, or with an agent that needs input. */
+export const waitingForPerson = computed(
   () => sessions.value.filter(({ id, agent }) => questions.value.has(id) || agent?.state === "needs_input").length,
 );
 
@@ -45,8 +45,8 @@ export class SessionList {
   private timer: ReturnType<typeof setTimeout> | null = null;
   private refresh: ReturnType<typeof setInterval> | null = null;
   /** The pane by session whose commands are followed: its active one, which the list shows. */
-  private readonly followed = new Map<string, string>();
-  private isAsking = false;
+  private readonly followedPanes = new Map<string, string>();
+  private isListing = false;
   /** Whether something changed while the list was requested: its answer may be older. */
   private isStale = false;
   /** Failed requests for a session's questions or commands, by its id. */
@@ -62,18 +62,18 @@ export class SessionList {
 
   /** A new connection is established. */
   connected(): void {
-    this.forget();
+    this.resubscribe();
     this.pace();
   }
 
-  /** Forgets which sessions are followed: the next list requests everything. */
-  private forget(): void {
-    this.followed.clear();
+  /** Drops all subscriptions: the next list requests everything. */
+  private resubscribe(): void {
+    this.followedPanes.clear();
     this.failures.clear();
-    this.soon(0);
+    this.scheduleList(0);
   }
 
-  lost(): void {
+  disconnected(): void {
     if (this.refresh !== null) clearInterval(this.refresh);
     this.refresh = null;
   }
@@ -81,7 +81,7 @@ export class SessionList {
   event(event: ControlEvent): void {
     if (event.type === "lagged") {
       // The server omitted events because this page was too slow.
-      this.forget();
+      this.resubscribe();
       return;
     }
     const session = sessionIn(event);
@@ -92,44 +92,44 @@ export class SessionList {
     switch (event.event) {
       case "session_created":
         // The session restarted: earlier subscriptions have ended.
-        this.followed.delete(session.id);
+        this.followedPanes.delete(session.id);
         break;
       case "session_destroyed":
-        this.followed.delete(session.id);
+        this.followedPanes.delete(session.id);
         this.notify({ kind: "gone", session, reason: String(Object(event.params).reason) });
         break;
       case "agent_state":
         this.notify({ kind: "agent", session });
         break;
       case "questions_changed":
-        void this.askQuestions(session).catch((thrown) => this.again(session, thrown));
+        void this.askQuestions(session).catch((thrown) => this.retryLater(session, thrown));
         break;
       default:
     }
-    this.soon(LIST_MS);
+    this.scheduleList(LIST_MS);
   }
 
   /** Schedules a request of the list. */
-  soon(ms = LIST_MS): void {
+  scheduleList(ms = LIST_MS): void {
     this.timer ??= setTimeout(() => {
       this.timer = null;
-      void this.list();
+      void this.requestList();
     }, ms);
   }
 
   private pace(): void {
     if (this.refresh !== null) clearInterval(this.refresh);
-    this.refresh = document.hidden ? null : setInterval(() => this.soon(0), REFRESH_MS);
-    if (!document.hidden) this.soon(0);
+    this.refresh = document.hidden ? null : setInterval(() => this.scheduleList(0), REFRESH_MS);
+    if (!document.hidden) this.scheduleList(0);
   }
 
-  private async list(): Promise<void> {
+  private async requestList(): Promise<void> {
     if (!this.control.isOpen) return;
-    if (this.isAsking) {
+    if (this.isListing) {
       this.isStale = true;
       return;
     }
-    this.isAsking = true;
+    this.isListing = true;
     this.isStale = false;
     try {
       const listed = await this.control.call<readonly SessionInfo[]>("list_sessions");
@@ -138,16 +138,16 @@ export class SessionList {
       this.lastText = text;
       isListed.value = true;
       this.forgetQuestions(listed);
-      for (let index = 0; index < listed.length; index += FOLLOWED_AT_ONCE) {
-        await Promise.all(listed.slice(index, index + FOLLOWED_AT_ONCE).map((session) => this.follow(session)));
+      for (let index = 0; index < listed.length; index += FOLLOW_BATCH) {
+        await Promise.all(listed.slice(index, index + FOLLOW_BATCH).map((session) => this.follow(session)));
       }
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
       // Further requests follow only after reported changes. A lost connection requests the list when it is restored.
-      if (this.control.isOpen) this.soon(REFRESH_MS);
+      if (this.control.isOpen) this.scheduleList(REFRESH_MS);
     } finally {
-      this.isAsking = false;
-      if (this.isStale) this.soon();
+      this.isListing = false;
+      if (this.isStale) this.scheduleList();
     }
   }
 
@@ -155,13 +155,13 @@ export class SessionList {
   private async follow(session: SessionInfo): Promise<void> {
     const { id } = session;
     const pane = activePane(session)?.id ?? session.pane_id;
-    if (this.followed.get(id) === pane) return;
-    this.followed.set(id, pane);
+    if (this.followedPanes.get(id) === pane) return;
+    this.followedPanes.set(id, pane);
     try {
       await Promise.all([this.followCommands(pane), this.askQuestions(session)]);
       this.failures.delete(id);
     } catch (thrown) {
-      this.again(session, thrown);
+      this.retryLater(session, thrown);
     }
     // The session's tiles made requests before the connection, which failed, and events before the list reached no
     // tile.
@@ -171,9 +171,9 @@ export class SessionList {
   private async followCommands(pane: string): Promise<void> {
     const known = lastCommands.peek().get(pane);
     await this.control.call("subscribe", { events: ["commands"] }, pane);
-    const [newest] = await this.control.call<readonly CommandRecord[]>("list_commands", { limit: 1 }, pane);
-    // Events take another way than answers: after one, the answer may be older.
-    if (newest !== undefined && lastCommands.peek().get(pane) === known) this.newest(pane, newest);
+    const [setLastCommand] = await this.control.call<readonly CommandRecord[]>("list_commands", { limit: 1 }, pane);
+    // An event may overtake the answer, which is then older.
+    if (setLastCommand !== undefined && lastCommands.peek().get(pane) === known) this.newest(pane, setLastCommand);
   }
 
   /** Requests a session's pending questions and reports the new ones. */
@@ -192,15 +192,15 @@ export class SessionList {
   }
 
   /**
-   * Questions or commands are unknown: the known ones remain, and the next list asks again, a limited number of times.
+   * Keeps the known questions and commands after a failed request; the next list retries, up to MAX_FAILURES times.
    */
-  private again({ id }: SessionInfo, thrown: unknown): void {
+  private retryLater({ id }: SessionInfo, thrown: unknown): void {
     if (!(thrown instanceof Refusal)) throw thrown;
     const failures = (this.failures.get(id) ?? 0) + 1;
     this.failures.set(id, failures);
     if (failures > MAX_FAILURES || !this.control.isOpen) return;
-    this.followed.delete(id);
-    this.soon(REFRESH_MS);
+    this.followedPanes.delete(id);
+    this.scheduleList(REFRESH_MS);
   }
 
   private forgetQuestions(listed: readonly SessionInfo[]): void {
@@ -216,7 +216,7 @@ export class SessionList {
     // The server's own record, which matches its schema.
     this.newest(String(pane), command as CommandRecord);
     this.notify({ kind: "command", session });
-    if (!document.hidden) this.soon();
+    if (!document.hidden) this.scheduleList();
   }
 
   private newest(pane: string, command: CommandRecord): void {

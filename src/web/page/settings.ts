@@ -7,7 +7,7 @@ export interface Settings {
   readonly fontSize: number;
   /** A font family to use before the others; "" for none. */
   readonly fontFamily: string;
-  /** Whether this page takes part in the sizes of sessions. */
+  /** `fit`: this page counts for the sizes of sessions; `follow`: it does not. */
   readonly size: "fit" | "follow";
   readonly notices: boolean;
   /** Shortest command whose end causes a notification, in seconds. */
@@ -27,7 +27,7 @@ const defaults: Settings = {
   theme: "system",
   fontSize: isPhone ? 12 : 14,
   fontFamily: "",
-  // A phone that took part would make everyone's screen small.
+  // A phone that counted would make everyone's screen small.
   size: isPhone ? "follow" : "fit",
   notices: false,
   noticeAfterS: 10,
@@ -36,7 +36,7 @@ const defaults: Settings = {
   cursorBlinks: true,
 };
 
-/** Keeps stored values whose type is that of the current settings. */
+/** Reads the stored values that have the type of the present settings. */
 function read(): Settings {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");

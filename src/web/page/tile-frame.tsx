@@ -21,7 +21,12 @@ export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly w
   return (
     <section class={`tile${isActive ? " active" : ""}`} aria-label={`Session ${tile.name}`}>
       <header>
-        <button type="button" class="icon menu" aria-label="Sessions" onClick={() => (workspace.drawer.value = true)}>
+        <button
+          type="button"
+          class="icon menu"
+          aria-label="Sessions"
+          onClick={() => (workspace.isDrawerOpen.value = true)}
+        >
           ☰
         </button>
         <b class="name">{tile.name}</b>
@@ -31,10 +36,10 @@ export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly w
         <TileState tile={tile} />
         <Actions tile={tile} workspace={workspace} />
       </header>
-      {tile.finding.value && <FindBar tile={tile} />}
+      {tile.isFindOpen.value && <FindBar tile={tile} />}
       <div class="home" ref={home} />
       <CommandMenu tile={tile} workspace={workspace} />
-      {tile.copyMode.value && (
+      {tile.isScrolledUp.value && (
         <button type="button" class="newest" onClick={() => toNewest(tile)}>
           ↓ newest
         </button>
@@ -86,7 +91,7 @@ function TileState({ tile }: { readonly tile: Tile }) {
   return (
     <span class="tile-state">
       {tile.access.value === "observe" && value === "live" && <span class="badge">read-only</span>}
-      {tile.captured.value && (
+      {tile.isCaptured.value && (
         <button
           type="button"
           class="badge needs"
@@ -126,7 +131,7 @@ function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace:
         onClick={act("split_pane", { direction: "down", focus: true })}
       />
       <IconButton glyph="+" title="New window" onClick={act("create_window", { focus: true })} />
-      <IconButton glyph="⌕" title="Find (Ctrl+Shift+F)" label="Find" onClick={() => (tile.finding.value = true)} />
+      <IconButton glyph="⌕" title="Find (Ctrl+Shift+F)" label="Find" onClick={() => (tile.isFindOpen.value = true)} />
       <IconButton
         glyph="×"
         title="Remove it from the page; the session keeps running"
@@ -140,7 +145,7 @@ function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace:
 /** Shows that a connection is interrupted, and the input typed meanwhile. */
 function Interrupted({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
   const { value } = tile.state;
-  const held = tile.held.value;
+  const held = tile.pendingCharacters.value;
   const isOver = value === "ended" || value === "refused";
   if ((value === "live" || value === "connecting") && held === 0) return null;
   const why = tile.why.value;
@@ -151,7 +156,7 @@ function Interrupted({ tile, workspace }: { readonly tile: Tile; readonly worksp
       <span>{words}</span>
       {held > 0 && <span class="held">{plural(held, "character")} pending.</span>}
       {held > 0 && (
-        <button type="button" onClick={() => tile.dropHeld()}>
+        <button type="button" onClick={() => tile.dropUnsentInput()}>
           Drop
         </button>
       )}

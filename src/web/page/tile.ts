@@ -19,24 +19,24 @@ import { keysChanged } from "./keys-dialog.tsx";
 import { pasteImage } from "./pasted-image.ts";
 import { sessions } from "./sessions.ts";
 import { settings } from "./settings.ts";
-import { tellError, toast } from "./toasts.ts";
+import { showError, toast } from "./toasts.ts";
 
 /** Time out of sight after which a terminal's connection is closed, in ms. */
 const HIDDEN_MS = 30_000;
 /** Number of a pane's newest commands that are marked. */
-const MARKED = 200;
+const MAX_MARKS = 200;
 
 interface TilePort {
   readonly server: Server;
   readonly control: ControlSocket;
   readonly measure: CellMeasure;
   readonly glyphs: BoxGlyphs;
-  wanted(operation: string, tile: Tile): void;
+  keyAction(operation: string, tile: Tile): void;
   mayPaste(text: string): Promise<boolean>;
-  copied(text: string): void;
+  copyText(text: string): void;
   /** Handles a key of the page itself. */
   pageKey(event: KeyboardEvent, tile: Tile): boolean;
-  focused(tile: Tile): void;
+  focusGained(tile: Tile): void;
   /** Whether another tile shows it too. */
   isShared(session: string): boolean;
   /** Whether the person gets notices while the page is hidden. */
@@ -46,40 +46,40 @@ interface TilePort {
 export class Tile {
   readonly state = signal<ViewState>("connecting");
   readonly why = signal("");
-  /** Number of characters that wait longer than a person expects. */
-  readonly held = signal(0);
+  /** Number of typed characters that have waited longer than a person expects. */
+  readonly pendingCharacters = signal(0);
   readonly access = signal<"observe" | "operate" | "admin">("observe");
-  /** Whether a caller holds the keyboard. */
-  readonly captured = signal(false);
+  /** Whether a caller has captured the keyboard. */
+  readonly isCaptured = signal(false);
   readonly title = signal("");
-  /** Whether the person has scrolled up in a pane, and whether newer output exists. */
-  readonly copyMode = signal(false);
-  readonly finding = signal(false);
+  /** Whether the person has scrolled up in a pane. */
+  readonly isScrolledUp = signal(false);
+  readonly isFindOpen = signal(false);
   /** Changes when the shown panes, or their positions, change. */
   readonly panesChanged = signal(0);
   readonly terminal: Terminal;
   private readonly images: Images;
   private view: ViewSocket | null = null;
-  private hidden: ReturnType<typeof setTimeout> | null = null;
+  private hiddenTimer: ReturnType<typeof setTimeout> | null = null;
   private size = { rows: 24, cols: 80 };
 
   private readonly place: Signal<string>;
   private lastName: string;
 
-  /** @param named id of the session, or its name while the id is unknown */
+  /** @param initialTarget id of the session, or its name while the id is unknown */
   constructor(
-    readonly named: string,
+    readonly initialTarget: string,
     private readonly port: TilePort,
   ) {
-    this.place = signal(named);
-    this.lastName = named;
+    this.place = signal(initialTarget);
+    this.lastName = initialTarget;
     this.terminal = new Terminal(port, historyOver(port.control), {
-      input: (bytes) => this.typed(bytes),
-      size: (rows, cols) => this.sized(rows, cols),
+      input: (bytes) => this.sendInput(bytes),
+      size: (rows, cols) => this.roomChanged(rows, cols),
       focus: (on) => {
         this.view?.focus(on);
-        if (on) this.tellColors();
-        if (on) port.focused(this);
+        if (on) this.sendColors();
+        if (on) port.focusGained(this);
       },
       mayPaste: (text) => port.mayPaste(text),
       clipboard: (text) => this.clipboard(text),
@@ -91,10 +91,10 @@ export class Tile {
       },
       borderMoved: (pane, what, direction, by) => {
         const method = what === "border" ? "resize_pane" : "float_pane";
-        port.control.call(method, { direction, by }, pane).catch(tellError);
+        port.control.call(method, { direction, by }, pane).catch(showError);
       },
       scrolled: () => {
-        this.copyMode.value = this.terminal.panes.some((pane) => !pane.isFollowing);
+        this.isScrolledUp.value = this.terminal.panes.some((pane) => !pane.isFollowing);
       },
       pageKey: (event) => port.pageKey(event, this),
       panes: (panes) => {
@@ -125,15 +125,15 @@ export class Tile {
     this.connect();
   }
 
-  /** Whether this page takes part in the session's size. */
-  sizing(mode: "fit" | "follow"): void {
+  /** Sets whether this page counts for the session's size. */
+  setSizeMode(mode: "fit" | "follow"): void {
     this.terminal.follow(mode === "follow");
     this.view?.resize(this.size.rows, this.size.cols, mode);
   }
 
   dispose(): void {
     document.removeEventListener("visibilitychange", this.visibility);
-    if (this.hidden !== null) clearTimeout(this.hidden);
+    if (this.hiddenTimer !== null) clearTimeout(this.hiddenTimer);
     this.view?.close();
     this.images.clear();
     this.terminal.dispose();
@@ -144,23 +144,23 @@ export class Tile {
   }
 
   /** Later input is sent only after this call has been answered or has failed. */
-  typeAfter(call: Promise<unknown>): void {
-    this.view?.after(call);
+  holdInputUntil(call: Promise<unknown>): void {
+    this.view?.holdInputUntil(call);
   }
 
   /** Sends programs the page's colours, unless a terminal or another page shows the session too. */
-  tellColors(): void {
+  sendColors(): void {
     if (this.port.isShared(this.session)) return;
     const [background, foreground] = ["--ground", "--text"].map(themeColor);
     if (background === undefined || foreground === undefined) return;
     this.view?.colors({ background, foreground, cursor: foreground });
   }
 
-  dropHeld(): void {
-    this.view?.dropHeld();
+  dropUnsentInput(): void {
+    this.view?.dropUnsentInput();
   }
 
-  /** Takes the keyboard back from its holder. */
+  /** Takes the keyboard back from the caller that captured it. */
   release(): void {
     this.view?.release();
   }
@@ -170,30 +170,30 @@ export class Tile {
     this.view?.close();
     this.view = new ViewSocket(this.port.server, this.session, {
       frame: (update) => this.terminal.apply(update),
-      images: (commands) => this.images.take(commands),
+      images: (commands) => this.images.handleCommands(commands),
       state: (state, why) => {
         this.state.value = state;
         this.why.value = why;
         if (state === "live") {
-          this.tellColors();
+          this.sendColors();
           void this.follow(this.terminal.panes);
         }
       },
-      held: (bytes) => {
-        this.held.value = bytes;
+      inputPending: (bytes) => {
+        this.pendingCharacters.value = bytes;
       },
-      opened: (access, session) => {
+      sessionOpened: (access, session) => {
         this.images.clear();
         this.access.value = access;
         this.place.value = session;
       },
       keyboard: (captured) => {
-        this.captured.value = captured;
+        this.isCaptured.value = captured;
       },
-      wanted: (operation) => this.port.wanted(operation, this),
+      keyAction: (operation) => this.port.keyAction(operation, this),
       alert: (text) => toast(text),
       keys: (keys) => keysChanged(keys),
-      lost: (bytes) =>
+      inputLost: (bytes) =>
         toast(
           `The session was interrupted: the last ${bytes} characters typed may be missing. Check before you continue.`,
           {
@@ -207,7 +207,7 @@ export class Tile {
   }
 
   /** The control connection now knows the session: earlier requests may have failed. */
-  followed(): void {
+  resubscribe(): void {
     void this.follow(this.terminal.panes);
   }
 
@@ -217,11 +217,11 @@ export class Tile {
   }
 
   private readonly visibility = (): void => {
-    if (this.hidden !== null) clearTimeout(this.hidden);
-    this.hidden = null;
+    if (this.hiddenTimer !== null) clearTimeout(this.hiddenTimer);
+    this.hiddenTimer = null;
     if (document.hidden) {
-      this.hidden = setTimeout(() => {
-        // A person with notifications can be asked: the session counts connected people only.
+      this.hiddenTimer = setTimeout(() => {
+        // Notifications reach this person, and the session counts only connected people as able to answer.
         if (this.port.isReachable()) return;
         this.view?.close();
         this.view = null;
@@ -230,7 +230,7 @@ export class Tile {
     else this.view.retry();
   };
 
-  private typed(bytes: Uint8Array): void {
+  private sendInput(bytes: Uint8Array): void {
     if (this.access.peek() === "observe" && this.state.peek() === "live") {
       toast("Read-only: this link cannot type.", { kind: "error", ms: 2_000 });
       return;
@@ -240,7 +240,7 @@ export class Tile {
     }
   }
 
-  private sized(rows: number, cols: number): void {
+  private roomChanged(rows: number, cols: number): void {
     this.size = { rows, cols };
     this.view?.resize(rows, cols, settings.peek().size);
   }
@@ -258,7 +258,7 @@ export class Tile {
     if (text === "") return;
     toast(`A program copied ${text.length} characters: “${text.slice(0, 40)}${text.length > 40 ? "…" : ""}”`, {
       ms: 15_000,
-      action: { label: "Copy", run: () => this.port.copied(text) },
+      action: { label: "Copy", run: () => this.port.copyText(text) },
     });
   }
 
@@ -274,7 +274,7 @@ export class Tile {
     await Promise.all(
       panes.map(async (pane) => {
         const records = await this.port.control
-          .call<readonly CommandRecord[]>("list_commands", { limit: MARKED }, pane.place.id)
+          .call<readonly CommandRecord[]>("list_commands", { limit: MAX_MARKS }, pane.place.id)
           .catch(() => []);
         pane.showMarks(records.map(markOf));
       }),

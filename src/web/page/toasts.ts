@@ -9,9 +9,9 @@ interface Toast {
 }
 
 /** Time for which a message is shown, in ms: long enough to read two lines. */
-const SHOWN_MS = 6_000;
+const DISPLAY_MS = 6_000;
 /** Maximum messages at once; the oldest is removed. */
-const MOST = 4;
+const MAX_TOASTS = 4;
 
 export const toasts = signal<readonly Toast[]>([]);
 let next = 1;
@@ -21,14 +21,14 @@ export function toast(
   text: string,
   options: Partial<Pick<Toast, "kind" | "action">> & { readonly ms?: number } = {},
 ): () => void {
-  const { kind = "plain", action, ms = SHOWN_MS } = options;
+  const { kind = "plain", action, ms = DISPLAY_MS } = options;
   const id = next++;
-  const away = (): void => {
+  const remove = (): void => {
     clearTimeout(timer);
     toasts.value = toasts.value.filter((each) => each.id !== id);
   };
-  const timer = setTimeout(away, ms);
-  const own: Toast = {
+  const timer = setTimeout(remove, ms);
+  const added: Toast = {
     id,
     text,
     kind,
@@ -38,19 +38,19 @@ export function toast(
           action: {
             ...action,
             run() {
-              away();
+              remove();
               action.run();
             },
           },
         }),
   };
-  // A repeated message replaces itself: each refused key causes one.
-  toasts.value = [...toasts.value.filter((each) => each.text !== text), own].slice(-MOST);
-  return away;
+  // A repeated message replaces the earlier one: each refused key causes one.
+  toasts.value = [...toasts.value.filter((each) => each.text !== text), added].slice(-MAX_TOASTS);
+  return remove;
 }
 
 /** Shows a call's error. */
-export function tellError(thrown: unknown): void {
+export function showError(thrown: unknown): void {
   const hint = thrown instanceof Error && "hint" in thrown && typeof thrown.hint === "string" ? thrown.hint : "";
   toast(`${thrown instanceof Error ? thrown.message : String(thrown)}${hint === "" ? "" : `. ${hint}`}`, {
     kind: "error",

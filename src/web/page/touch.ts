@@ -1,6 +1,6 @@
 /**
- * Touches on a terminal: two fingers change the font's size. The area under the phone's keyboard is left free, so that
- * the prompt stays above it. One finger scrolls natively.
+ * Touch: two fingers on a terminal change the font's size; one finger scrolls natively. The page keeps clear of the
+ * phone's keyboard, so that the prompt stays above it.
  */
 import { change, FONT_SIZES, settings } from "./settings.ts";
 
@@ -9,7 +9,7 @@ export function followKeyboard(): void {
   if (viewport == null) return;
   const fit = (): void => {
     const { style } = document.documentElement;
-    // Two fingers beside a terminal zoom the whole page; this is not the keyboard.
+    // Two fingers beside a terminal zoom the whole page; the keyboard did not change.
     const isZoomed = viewport.scale > 1.01;
     style.setProperty("--visible-height", isZoomed ? "100%" : `${viewport.height}px`);
     style.setProperty("--visible-top", isZoomed ? "0px" : `${viewport.offsetTop}px`);

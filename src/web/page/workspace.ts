@@ -15,10 +15,10 @@ import { EventFeed } from "./event-feed.ts";
 import { Miniatures } from "./miniatures.ts";
 import { Notices } from "./notices.ts";
 import { type OpenDialog, paletteQueries } from "./open.ts";
-import { needing, SessionList, type SessionUpdate, sessions } from "./sessions.ts";
+import { SessionList, type SessionUpdate, sessions, waitingForPerson } from "./sessions.ts";
 import { settings, shownTheme } from "./settings.ts";
 import { Tile } from "./tile.ts";
-import { tellError, toast } from "./toasts.ts";
+import { showError, toast } from "./toasts.ts";
 
 /** Time within which ending a session can be undone, in ms. */
 const UNDO_MS = 5_000;
@@ -29,7 +29,7 @@ export class Workspace {
   readonly tiles = signal<readonly Tile[]>([]);
   readonly active = signal<Tile | null>(null);
   readonly open = signal<OpenDialog | null>(null);
-  readonly drawer = signal(false);
+  readonly isDrawerOpen = signal(false);
   readonly connection = signal<{ readonly state: ControlState; readonly why: string }>({
     state: "connecting",
     why: "",
@@ -42,17 +42,17 @@ export class Workspace {
   readonly measure = new CellMeasure();
   readonly glyphs = new BoxGlyphs();
   readonly notices: Notices;
-  private isFirst = true;
+  private isFirstList = true;
 
-  /** @param byLink whether a shared link opened the page */
+  /** @param isOpenedByLink whether a shared link opened the page */
   constructor(
     readonly server: Server,
-    readonly byLink: boolean,
+    readonly isOpenedByLink: boolean,
   ) {
     document.adoptedStyleSheets = [this.glyphs.sheet, highlightSheet()];
     this.notices = new Notices((session) => this.show(session));
     this.control = new ControlSocket(server, {
-      state: (state, why) => this.connected(state, why),
+      state: (state, why) => this.connectionChanged(state, why),
       event: (event) => {
         if (event.event === "frame") this.miniatures.event(event);
         else this.list.event(event);
@@ -63,7 +63,7 @@ export class Workspace {
     new EventFeed(this.control, (event, session) => {
       const shown = session.windows.find(({ active }) => active)?.id;
       const isShown = event.window === undefined || event.window === shown;
-      this.notices.happened(event, session, isShown && this.isLookedAt(session));
+      this.notices.eventHappened(event, session, isShown && this.isVisible(session));
     });
     effect(() => {
       const { fontSize, fontFamily } = settings.value;
@@ -72,23 +72,23 @@ export class Workspace {
     });
     effect(() => {
       const { size } = settings.value;
-      for (const tile of this.tiles.peek()) tile.sizing(size);
+      for (const tile of this.tiles.peek()) tile.setSizeMode(size);
     });
     // Sessions in the address are opened at once, by name: their ids arrive with their first pictures.
-    for (const name of addressed().slice(0, MAX_TILES)) this.show(name, true);
+    for (const name of sessionsInAddress().slice(0, MAX_TILES)) this.show(name, true);
     effect(() => this.reconcile());
-    effect(() => this.remember());
+    effect(() => this.updateAddress());
     effect(() => {
-      const waiting = needing.value;
+      const waiting = waitingForPerson.value;
       document.title = waiting === 0 ? "wsh" : `(${waiting}) wsh`;
     });
     void document.fonts.ready.then(() => this.restyle());
-    const recolored = (): void => {
-      for (const tile of this.tiles.peek()) tile.tellColors();
+    const sendColors = (): void => {
+      for (const tile of this.tiles.peek()) tile.sendColors();
     };
     effect(() => {
       void shownTheme.value;
-      requestAnimationFrame(recolored);
+      requestAnimationFrame(sendColors);
     });
     addEventListener("hashchange", () => this.goToAddress());
     addEventListener("online", () => this.retry());
@@ -102,7 +102,7 @@ export class Workspace {
 
   /** Shows a session, in place of the active one unless it is already shown. */
   show(session: string, beside = false): void {
-    this.drawer.value = false;
+    this.isDrawerOpen.value = false;
     const shown = this.tiles.peek().find((tile) => tile.session === session);
     if (shown !== undefined) {
       this.focus(shown);
@@ -143,7 +143,7 @@ export class Workspace {
 
   close(): void {
     this.open.value = null;
-    // Elements beneath an open dialog take no focus.
+    // Elements below an open dialog cannot be focused.
     document.querySelector<HTMLDialogElement>("dialog[open]")?.close();
     this.focus(this.active.peek());
   }
@@ -159,11 +159,11 @@ export class Workspace {
     try {
       const { rows, cols } = this.active.peek()?.terminal.room() ?? { rows: 24, cols: 80 };
       const made = await this.control.call<CreatedSession>("create_session", { rows, cols, opened: true, ...fields });
-      this.list.soon(0);
+      this.list.scheduleList(0);
       this.show(made.id, beside);
       return true;
     } catch (thrown) {
-      tellError(thrown);
+      showError(thrown);
       return false;
     }
   }
@@ -179,9 +179,9 @@ export class Workspace {
     };
     const timer = setTimeout(() => {
       over();
-      this.control.call("kill_session", {}, id).catch(tellError);
+      this.control.call("kill_session", {}, id).catch(showError);
     }, UNDO_MS);
-    // It cannot be undone after the page is left.
+    // Leaving the page ends the session at once.
     const left = (): void => {
       const init = { method: "DELETE", keepalive: true };
       this.server.request(`sessions/${encodeURIComponent(id)}`, init).catch(() => undefined);
@@ -204,9 +204,9 @@ export class Workspace {
     if (target === undefined) return;
     const call = this.control.call(method, params, target);
     // The next key goes to the result of the call, for example a new pane.
-    tile?.typeAfter(call);
-    await call.catch(tellError);
-    this.list.soon();
+    tile?.holdInputUntil(call);
+    await call.catch(showError);
+    this.list.scheduleList();
   }
 
   /** The pane that has the focus. */
@@ -236,23 +236,23 @@ export class Workspace {
       control,
       measure,
       glyphs,
-      wanted: (operation, tile) => this.wanted(operation, tile),
+      keyAction: (operation, tile) => this.wanted(operation, tile),
       mayPaste: (text) =>
         new Promise((decide) => {
           this.open.value = { kind: "paste", text, decide };
         }),
-      copied: (text) => void this.copy(text),
+      copyText: (text) => void this.copy(text),
       pageKey: (event, tile) => this.pageKey(event, tile),
       isShared: (session) =>
         (sessions.peek().find(({ id, name }) => id === session || name === session)?.attached ?? 0) > 1,
       isReachable: () => this.notices.isOn,
-      focused: (tile) => {
+      focusGained: (tile) => {
         this.active.value = tile;
       },
     });
   }
 
-  /** A key after the prefix requests an action of the page. */
+  /** Carries out the page's action for a key after the prefix. */
   private wanted(operation: string, tile: Tile): void {
     switch (operation) {
       case "view.detach":
@@ -279,7 +279,7 @@ export class Workspace {
         return true;
       }
       case "KeyF":
-        tile.finding.value = true;
+        tile.isFindOpen.value = true;
         return true;
       case "KeyP":
       case "Space":
@@ -311,23 +311,23 @@ export class Workspace {
     else if (step === 1) pane.toEnd();
   }
 
-  private connected(state: ControlState, why: string): void {
+  private connectionChanged(state: ControlState, why: string): void {
     const before = this.connection.peek().state;
     this.connection.value = { state, why };
     // The connection persists, and with it all pending requests.
     if (state === "silent" || (before === "silent" && state === "live")) return;
     if (state === "live") this.list.connected();
-    else this.list.lost();
+    else this.list.disconnected();
     // A guest may no longer see the shown sessions.
     if (state === "refused") sessions.value = [];
   }
 
   private onUpdate(what: SessionUpdate): void {
-    this.notices.tell(what, this.isLookedAt(what.session));
+    this.notices.sessionUpdated(what, this.isVisible(what.session));
     if (what.kind === "command" || what.kind === "followed") {
       for (const tile of this.tilesOf(what.session)) {
         if (what.kind === "command") tile.marksChanged();
-        else tile.followed();
+        else tile.resubscribe();
       }
     }
     if (what.kind === "gone") {
@@ -341,20 +341,20 @@ export class Workspace {
     return this.tiles.peek().filter(({ session }) => session === id || session === name);
   }
 
-  private isLookedAt(session: SessionInfo): boolean {
+  private isVisible(session: SessionInfo): boolean {
     return this.tilesOf(session).length > 0 && !document.hidden && document.hasFocus();
   }
 
-  /** Once the sessions are known: hides missing ones of the address, and shows at least one. */
+  /** After the first list: hides sessions of the address that do not exist, and shows at least one session. */
   private reconcile(): void {
     const listed = sessions.value;
-    if (!this.isFirst || listed.length === 0) return;
-    this.isFirst = false;
+    if (!this.isFirstList || listed.length === 0) return;
+    this.isFirstList = false;
     for (const tile of this.tiles.peek()) {
       const isKnown = listed.some(({ id, name }) => id === tile.session || name === tile.session);
       // Sessions of other machines are in no list before they are requested.
       if (isKnown || tile.session.includes("/")) continue;
-      tellMissing(tile.session);
+      reportMissing(tile.session);
       this.hide(tile);
     }
     if (this.tiles.peek().length > 0) return;
@@ -362,8 +362,8 @@ export class Workspace {
     if (newest !== undefined) this.show(newest.id);
   }
 
-  /** The address names the shown sessions by their present names, so that a reload shows them again. */
-  private remember(): void {
+  /** Writes the present names of the shown sessions to the address, so that a reload shows them again. */
+  private updateAddress(): void {
     const names = this.tiles.value.map(({ name }) => encodeURIComponent(name));
     const guest = guestDevice();
     const fields = [
@@ -371,25 +371,25 @@ export class Workspace {
       ...(names.length === 0 ? [] : [`session=${names.join(",")}`]),
     ];
     const text = fields.join("&");
-    // Browsers limit how often an address changes.
+    // Browsers limit how often a page may change its address.
     if (text !== location.hash.slice(1)) history.replaceState(null, "", `#${text}`);
   }
 
-  /** A link, an edited address, or Back leads to other sessions in this tab. */
+  /** Shows the sessions of a changed address: a link, an edit, or Back. */
   private goToAddress(): void {
-    const wanted = addressed().slice(0, MAX_TILES);
+    const wanted = sessionsInAddress().slice(0, MAX_TILES);
     const listed = sessions.peek();
     const found = wanted.flatMap((name) => {
       const id =
         listed.find((each) => each.name === name || each.id === name)?.id ?? (name.includes("/") ? name : undefined);
-      if (id === undefined) tellMissing(name);
+      if (id === undefined) reportMissing(name);
       return id ?? [];
     });
     if (found.length > 0) {
       for (const tile of this.tiles.peek()) if (!found.includes(tile.session)) this.hide(tile);
       for (const id of found) this.show(id, true);
     }
-    this.remember();
+    this.updateAddress();
   }
 
   private restyle(): void {
@@ -404,12 +404,12 @@ export class Workspace {
   }
 }
 
-function tellMissing(name: string): void {
+function reportMissing(name: string): void {
   toast(`No session is named '${name}'.`, { kind: "error" });
 }
 
 /** Names of sessions in the page's address: `#session=dev,build`. */
-function addressed(): string[] {
+function sessionsInAddress(): string[] {
   const names = (addressField("session") ?? "").split(",").filter(Boolean);
   return names.map((name) => decoded(name).normalize());
 }

@@ -25,7 +25,7 @@ const MAX_KNOWN = 20_000;
 
 export class CellMeasure {
   size: CellSize = { width: 8, height: 16, spacing: 0 };
-  private readonly known = new Map<string, boolean>();
+  private readonly fitCache = new Map<string, boolean>();
   /** Device pixels per CSS pixel at the measurement. */
   private ratio = 0;
   private readonly canvas = document.createElement("canvas").getContext("2d");
@@ -35,9 +35,9 @@ export class CellMeasure {
 
   /**
    * Measures the font of `element`; returns whether the size has changed.
-   * @param given width of a cell in device pixels; absent: the one nearest to the font's own
+   * @param deviceWidth width of a cell in device pixels; absent: the one nearest to the font's own
    */
-  measure(element: HTMLElement, given?: number): boolean {
+  measure(element: HTMLElement, deviceWidth?: number): boolean {
     const probe = document.createElement("span");
     probe.className = "probe";
     probe.textContent = "0".repeat(SAMPLE);
@@ -47,9 +47,9 @@ export class CellMeasure {
     this.advance = probe.getBoundingClientRect().width / SAMPLE;
     probe.remove();
     if (this.canvas !== null) this.canvas.font = `${style.fontSize} ${style.fontFamily}`;
-    this.known.clear();
+    this.fitCache.clear();
     const ratio = globalThis.devicePixelRatio;
-    const width = (given ?? Math.max(1, Math.round(this.advance * ratio))) / ratio;
+    const width = (deviceWidth ?? Math.max(1, Math.round(this.advance * ratio))) / ratio;
     const height = Math.max(1, Math.ceil(this.fontSize * LINE_HEIGHT * ratio)) / ratio;
     const before = this.size;
     const isOther = this.ratio !== ratio;
@@ -64,13 +64,13 @@ export class CellMeasure {
    */
   fits(text: string): boolean {
     if (text.length === 1 && text >= " " && text <= "~") return true;
-    const known = this.known.get(text);
+    const known = this.fitCache.get(text);
     if (known !== undefined) return known;
-    if (this.known.size >= MAX_KNOWN) this.known.clear();
+    if (this.fitCache.size >= MAX_KNOWN) this.fitCache.clear();
     const isPlain = !/[\p{M}\p{Extended_Pictographic}\p{Cf}]/u.test(text) && !isRightToLeft(text);
     const measured = this.canvas?.measureText(text).width ?? 0;
     const fits = isPlain && Math.abs(measured - this.advance) < TOLERANCE;
-    this.known.set(text, fits);
+    this.fitCache.set(text, fits);
     return fits;
   }
 }

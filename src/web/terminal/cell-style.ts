@@ -38,7 +38,7 @@ const lines: readonly (readonly [flag: number, name: string])[] = [
 ];
 const underlines = { single: "solid", double: "double", curly: "wavy", dotted: "dotted", dashed: "dashed" } as const;
 
-const looks = new WeakMap<Style, CellStyle>();
+const styleCache = new WeakMap<Style, CellStyle>();
 
 /** A colour as CSS; @param fallback name of the terminal's own colour */
 export function cssColor(color: Color | null, fallback: string): string {
@@ -53,15 +53,15 @@ export function cssColor(color: Color | null, fallback: string): string {
 }
 
 /** @param style may be one of many equal objects: each is computed once */
-export function lookOf(style: Style): CellStyle {
-  const known = looks.get(style);
+export function cellStyleOf(style: Style): CellStyle {
+  const known = styleCache.get(style);
   if (known !== undefined) return known;
-  const look = computed(style);
-  looks.set(style, look);
+  const look = computeStyle(style);
+  styleCache.set(style, look);
   return look;
 }
 
-function computed({ fg, bg, flags, underlineStyle, underlineColor }: Style): CellStyle {
+function computeStyle({ fg, bg, flags, underlineStyle, underlineColor }: Style): CellStyle {
   const names = attributes.flatMap(([flag, name]) => ((flags & flag) === 0 ? [] : [name]));
   const css: string[] = [];
   const inverse = (flags & INVERSE) !== 0;

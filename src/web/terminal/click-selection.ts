@@ -7,7 +7,7 @@ import { isSeparator } from "../../protocol/word-separators.ts";
 import { offsetIn, placeIn, rowText } from "./copy.ts";
 import type { ShownRow } from "./types.ts";
 
-/** Ends a word: blanks, brackets, quotes, lines between columns. */
+/** Characters that end a word: blanks, brackets, quotes, lines between columns. */
 const BETWEEN_WORDS = /[\s()[\]{}<>'"`,;|│]/;
 
 function isBetweenWords(character = " "): boolean {

@@ -5,8 +5,8 @@
 import { contentEnd } from "./row.ts";
 import type { CommandMark, ShownRow } from "./types.ts";
 
-/** Shortest duration to show, in ms: nobody waits for quicker commands. */
-const SHOWN_MS = 1000;
+/** Shortest duration that is shown, in ms: nobody waits for quicker commands. */
+const MIN_SHOWN_MS = 1000;
 
 export class CommandMarks {
   /** By the logical line of the prompt. */
@@ -26,9 +26,9 @@ export class CommandMarks {
     this.commands = commands
       .toReversed()
       .filter(({ firstLine }) => {
-        const isLeft = firstLine < limit;
+        const isKept = firstLine < limit;
         limit = Math.min(limit, firstLine);
-        return isLeft;
+        return isKept;
       })
       .reverse();
     this.byPrompt.clear();
@@ -95,7 +95,7 @@ function markText({ exitCode, durationMs, isRunning, firstLine, lastLine }: Comm
   const parts: string[] = [];
   if (isFolded && lastLine !== null) parts.push(`⋯ ${lastLine - firstLine + 1} lines`);
   if (!isRunning && exitCode !== null && exitCode !== 0) parts.push(`exit ${exitCode}`);
-  if (durationMs !== null && durationMs >= SHOWN_MS) parts.push(duration(durationMs));
+  if (durationMs !== null && durationMs >= MIN_SHOWN_MS) parts.push(duration(durationMs));
   return parts.join("  ");
 }
 

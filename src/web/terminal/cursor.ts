@@ -1,7 +1,7 @@
 /** The cursor of a picture: an element over its cell, in the shape that the program chose. */
 import type { Cell, GridCursor } from "../../protocol/grid.ts";
 import type { CellSize } from "./cell-size.ts";
-import { lookOf } from "./cell-style.ts";
+import { cellStyleOf } from "./cell-style.ts";
 
 export class CursorView {
   readonly element = document.createElement("div");
@@ -22,7 +22,7 @@ export class CursorView {
     element.style.width = `${cells * width}px`;
     element.style.height = `${height}px`;
     element.textContent = shape === "block" && cell !== undefined && cell.text.trim() !== "" ? cell.text : "";
-    const names = cell === undefined ? "" : lookOf(cell.style).className;
+    const names = cell === undefined ? "" : cellStyleOf(cell.style).className;
     for (const name of names.split(" ")) if (name === "b" || name === "i") element.classList.add(name);
   }
 }

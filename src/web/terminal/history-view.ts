@@ -27,13 +27,13 @@ export class HistoryView {
   private generation = 0;
   count = 0;
   /** Whether rows are missing between the mounted ones and the screen. */
-  hole = false;
+  hasHole = false;
 
   constructor(
     private readonly pane: () => string,
     private readonly tools: Tools,
     /** Called with newly mounted rows, for selection and marks. */
-    private readonly mounted: (rows: readonly ShownRow[]) => void,
+    private readonly onMounted: (rows: readonly ShownRow[]) => void,
   ) {
     this.element.className = "history";
   }
@@ -65,7 +65,7 @@ export class HistoryView {
     this.pages.length = 0;
     this.count = 0;
     this.hasAbove = true;
-    this.hole = false;
+    this.hasHole = false;
     this.loading = null;
   }
 
@@ -80,7 +80,7 @@ export class HistoryView {
       }
       page.rows.push(row);
       page.element.append(row.element);
-      this.sized(page);
+      this.setPageHeight(page);
     }
     this.count += rows.length;
   }
@@ -128,7 +128,7 @@ export class HistoryView {
       if (last === undefined) break;
       last.element.remove();
       this.count -= last.rows.length;
-      this.hole = true;
+      this.hasHole = true;
     }
     return true;
   }
@@ -136,19 +136,19 @@ export class HistoryView {
   /** Mounts the page below a hole; @returns whether rows came */
   async loadBelow(): Promise<boolean> {
     const { generation, last } = this;
-    if (!this.hole || last?.line == null) return false;
+    if (!this.hasHole || last?.line == null) return false;
     const place = { line: last.line, col: last.col };
     const page = await this.tools.history.below(this.pane(), place, PAGE_ROWS + 1);
     if (generation !== this.generation || this.last !== last) return false;
-    const isOurs = (line: number, col: number): boolean => line === place.line && col === place.col;
+    const isLastRow = (line: number, col: number): boolean => line === place.line && col === place.col;
     const rows = page.rows.filter(
       ({ line, col }) =>
-        !isOurs(line, col) && (line < page.screen.line || (line === page.screen.line && col < page.screen.col)),
+        !isLastRow(line, col) && (line < page.screen.line || (line === page.screen.line && col < page.screen.col)),
     );
     const made = this.mount({ ...page, rows });
     this.pages.push(made);
     this.element.append(made.element);
-    if (rows.length === 0 || rows.length < page.rows.length - 1 || !page.moreBelow) this.hole = false;
+    if (rows.length === 0 || rows.length < page.rows.length - 1 || !page.moreBelow) this.hasHole = false;
     while (this.count > MAX_ROWS && this.pages.length > 1) this.dropFirst();
     return rows.length > 0;
   }
@@ -173,7 +173,7 @@ export class HistoryView {
       this.element.append(made.element);
     }
     this.hasAbove = above.moreAbove;
-    this.hole = rows.length === below.rows.length && below.moreBelow;
+    this.hasHole = rows.length === below.rows.length && below.moreBelow;
   }
 
   /** The rows of a logical line, if they are mounted. */
@@ -186,7 +186,7 @@ export class HistoryView {
   /** Refills all rows: colours are CSS, but widths are not. */
   refill(): void {
     for (const { rows } of this.pages) for (const { element, cells } of rows) fillRow(element, cells, this.tools);
-    for (const page of this.pages) this.sized(page);
+    for (const page of this.pages) this.setPageHeight(page);
   }
 
   private mount({ rows }: HistoryPage): Page {
@@ -200,8 +200,8 @@ export class HistoryView {
       page.element.append(element);
     }
     this.count += rows.length;
-    this.sized(page);
-    this.mounted(page.rows);
+    this.setPageHeight(page);
+    this.onMounted(page.rows);
     return page;
   }
 
@@ -212,7 +212,7 @@ export class HistoryView {
   }
 
   /** Sets the height of a page, so that the browser knows it while skipping the page. */
-  private sized({ element, rows }: Page): void {
+  private setPageHeight({ element, rows }: Page): void {
     element.style.containIntrinsicHeight = `${rows.length * this.tools.measure.size.height}px`;
   }
 }

@@ -9,7 +9,7 @@ import { PLACEHOLDER } from "../../protocol/placeholder.ts";
 
 const names = ["i", "x", "y", "w", "h"] as const;
 
-interface Sent {
+interface Upload {
   readonly keys: ReadonlyMap<string, string>;
   base64: string;
 }
@@ -17,14 +17,14 @@ interface Sent {
 export class Images {
   private readonly sizes = new Map<string, readonly [width: number, height: number]>();
   private readonly urls = new Map<string, string>();
-  private upload: Sent | null = null;
+  private upload: Upload | null = null;
 
   constructor(
     private readonly style: CSSStyleDeclaration,
     private readonly cell: () => { readonly width: number; readonly height: number },
   ) {}
 
-  take(commands: string): void {
+  handleCommands(commands: string): void {
     for (const [, control = "", base64 = ""] of commands.matchAll(/\x1b_G([^;\x1b]*);?([^\x1b]*)/g)) {
       const keys = new Map(control.split(",").map((pair) => pair.split("=") as [string, string]));
       const id = keys.get("i") ?? "";
@@ -53,13 +53,13 @@ export class Images {
     for (const name of names) this.style.removeProperty(`--${name}${id}`);
   }
 
-  private async show({ keys, base64 }: Sent): Promise<void> {
+  private async show({ keys, base64 }: Upload): Promise<void> {
     const id = keys.get("i") ?? "";
     const [format = 0, width = 0, height = 0] = ["f", "s", "v"].map((key) => Number(keys.get(key)));
     this.sizes.set(id, [width, height]);
     let blob = new Blob([Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))]);
     if (keys.has("o")) blob = await new Response(blob.stream().pipeThrough(new DecompressionStream("deflate"))).blob();
-    if (format !== 100) blob = await painted(new Uint8Array(await blob.arrayBuffer()), format / 8, width, height);
+    if (format !== 100) blob = await encodePng(new Uint8Array(await blob.arrayBuffer()), format / 8, width, height);
     URL.revokeObjectURL(this.urls.get(id) ?? "");
     const url = URL.createObjectURL(blob);
     this.urls.set(id, url);
@@ -78,7 +78,7 @@ export class Images {
 }
 
 /** Raw pixels as a PNG. @param size bytes per pixel */
-async function painted(raw: Uint8Array, size: number, width: number, height: number): Promise<Blob> {
+async function encodePng(raw: Uint8Array, size: number, width: number, height: number): Promise<Blob> {
   const canvas = new OffscreenCanvas(width, height);
   const image = new ImageData(width, height);
   for (let at = 0; at < width * height; at++) {

@@ -6,7 +6,7 @@ import { encodeKeys, type KeyModes } from "../../keys/encode.ts";
 import { findKey } from "../../keys/names.ts";
 
 /** The properties of a key event that are used. */
-export interface Pressed {
+export interface KeyPress {
   readonly key: string;
   readonly code: string;
   readonly ctrlKey: boolean;
@@ -75,7 +75,7 @@ const keypad: Readonly<Record<string, string>> = {
  * Whether the browser handles the key: paste, zoom, developer tools, tabs. Ctrl+Shift with a letter types the same as
  * Ctrl in terminals, so no program misses it unless it has asked to distinguish them.
  */
-function isBrowserKey({ key, code, ctrlKey, altKey, shiftKey, altGraph }: Pressed, modes: KeyModes): boolean {
+function isBrowserKey({ key, code, ctrlKey, altKey, shiftKey, altGraph }: KeyPress, modes: KeyModes): boolean {
   if (altKey || altGraph) return false;
   if (!ctrlKey) return shiftKey && key === "Insert";
   if (/^[-+=0]$/.test(key)) return true;
@@ -87,7 +87,7 @@ function isBrowserKey({ key, code, ctrlKey, altKey, shiftKey, altGraph }: Presse
  * Name of the key with its modifiers; null for a key that terminals do not have, or that belongs to the browser or the
  * text input.
  */
-export function keyNameOf(event: Pressed, modes: KeyModes): string | null {
+export function keyNameOf(event: KeyPress, modes: KeyModes): string | null {
   if (event.composing || event.metaKey || event.key === "Dead" || event.key === "Unidentified") return null;
   if (isBrowserKey(event, modes)) return null;
   const functionKey = /^F([1-9]|1\d|2[0-4])$/.test(event.key) ? event.key : undefined;
@@ -108,30 +108,30 @@ export function keyNameOf(event: Pressed, modes: KeyModes): string | null {
  * Whether Ctrl and Alt stand for an unnamed AltGr, as remote desktops send it: the key alone does not type this
  * character. Ctrl+Alt with a letter or a digit is taken literally.
  */
-function isThirdLevel({ key, code, ctrlKey, altKey, shiftKey, altGraph }: Pressed): boolean {
+function isThirdLevel({ key, code, ctrlKey, altKey, shiftKey, altGraph }: KeyPress): boolean {
   if (!ctrlKey || !altKey || shiftKey || altGraph || /^[a-z0-9 ]$/i.test(key)) return false;
   return /^(Key[A-Z]|Digit\d)$/.test(code) || (signs[code] !== undefined && signs[code] !== key);
 }
 
-function plain({ key, shiftKey }: Pressed): string | null {
+function plain({ key, shiftKey }: KeyPress): string | null {
   if (key === " ") return shiftKey ? "Shift+Space" : "Space";
   return key;
 }
 
 /** The numeric pad's digits and signs; its arrows and the like have the names of those keys. */
-function padName({ code, key }: Pressed): string | undefined {
+function padName({ code, key }: KeyPress): string | undefined {
   const pad = keypad[code];
   if (pad === undefined) return undefined;
   return key === "Enter" || [...key].length === 1 ? pad : undefined;
 }
 
-function modified(name: string, { ctrlKey, altKey, shiftKey, altGraph }: Pressed): string {
+function modified(name: string, { ctrlKey, altKey, shiftKey, altGraph }: KeyPress): string {
   const held = `${ctrlKey && !altGraph ? "Ctrl+" : ""}${altKey && !altGraph ? "Alt+" : ""}${shiftKey ? "Shift+" : ""}`;
   return held + name;
 }
 
 /** The bytes of a key; null: the text input types it. */
-export function keyBytes(event: Pressed, modes: KeyModes): Uint8Array | null {
+export function keyBytes(event: KeyPress, modes: KeyModes): Uint8Array | null {
   const name = keyNameOf(event, modes);
   return name === null ? null : namedBytes([name], modes);
 }

@@ -19,7 +19,7 @@ const encodings: Readonly<Record<FrameModes["mouseEncoding"], MouseReport["encod
   1016: "sgr",
 };
 
-export interface PointerAt {
+export interface CellPointer {
   /** 0-based cell of the picture. */
   readonly row: number;
   readonly col: number;
@@ -32,7 +32,10 @@ export interface PointerAt {
 }
 
 /** The report; null: the mode does not request it. */
-export function mouseBytes(pointer: PointerAt, modes: Pick<FrameModes, "mouse" | "mouseEncoding">): Uint8Array | null {
+export function mouseBytes(
+  pointer: CellPointer,
+  modes: Pick<FrameModes, "mouse" | "mouseEncoding">,
+): Uint8Array | null {
   const { mouse } = modes;
   if (mouse === 0) return null;
   if (mouse === 9 && pointer.kind !== "press") return null;
@@ -47,7 +50,7 @@ export function mouseBytes(pointer: PointerAt, modes: Pick<FrameModes, "mouse" |
   });
 }
 
-function buttonOf({ kind, button }: PointerAt): number {
+function buttonOf({ kind, button }: CellPointer): number {
   if (kind === "wheel-up") return WHEEL_UP;
   if (kind === "wheel-down") return WHEEL_DOWN;
   if (kind === "move") return MOTION | (button ?? NO_BUTTON);

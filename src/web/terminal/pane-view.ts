@@ -15,7 +15,7 @@ import type { CommandMark, PanePlace, ShownRow, Tools } from "./types.ts";
 /** Pixels from the end within which the view counts as at the end. */
 const END_SLACK = 4;
 /** Screens above the visible part at which the next page is fetched ahead. */
-const AHEAD = 2;
+const AHEAD_SCREENS = 2;
 
 /** Rows by their elements, for selections. */
 export const rowsByElement = new WeakMap<Element, ShownRow>();
@@ -35,10 +35,10 @@ export class PaneView {
   isFollowing = true;
   private rows: ShownRow[] = [];
   private cols = 0;
-  private loadsAt = 0;
-  /** The first row's logical line at the last time when the rows were known to be lines of history. */
+  private loadCount = 0;
+  /** Logical line of the first row when the rows last belonged to history (normal screen). */
   private firstLine: number | null = null;
-  /** Logical line that a person reads while the rows around it are refetched for another width. */
+  /** Logical line to keep in view while the rows around it are fetched again for another width. */
   private reading: { readonly line: number } | null = null;
 
   constructor(
@@ -67,13 +67,13 @@ export class PaneView {
     });
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
     // Nothing is mounted above the screen until the person scrolls up.
-    const looking = (): void => {
+    const loadNearTop = (): void => {
       if (this.scroller.scrollTop < this.scroller.clientHeight) void this.loadAbove();
     };
-    this.scroller.addEventListener("wheel", ({ deltaY }) => deltaY < 0 && looking(), { passive: true });
-    this.scroller.addEventListener("touchstart", looking, { passive: true });
-    // A selection may extend into history.
-    this.scroller.addEventListener("mousedown", looking, { passive: true });
+    this.scroller.addEventListener("wheel", ({ deltaY }) => deltaY < 0 && loadNearTop(), { passive: true });
+    this.scroller.addEventListener("touchstart", loadNearTop, { passive: true });
+    // A drag may extend a selection into history.
+    this.scroller.addEventListener("mousedown", loadNearTop, { passive: true });
   }
 
   /** The rows of the screen, from the top. */
@@ -86,7 +86,7 @@ export class PaneView {
     const isOther = place.id !== this.place.id || place.cols !== this.cols;
     const read = !isOther || this.isFollowing ? null : (this.reading?.line ?? this.topLine());
     const { first_line } = place;
-    // Lines that left the screen under a full-screen program were not seen.
+    // No picture had the lines that left the screen while a full-screen program ran.
     if (this.place.first_line === null && first_line !== null && first_line !== this.firstLine) this.history.reset();
     this.firstLine = first_line ?? this.firstLine;
     this.place = place;
@@ -96,7 +96,7 @@ export class PaneView {
     const shift = isOther ? 0 : this.shiftOf(lines, cells);
     if (shift !== 0) {
       const selected = selectionIn(this.element);
-      if (shift === "jump" || shift > this.lastUsed()) this.jumped(selected !== null);
+      if (shift === "jump" || shift > this.lastUsed()) this.jump(selected !== null);
       else this.moveUp(shift);
       selected?.restore();
     }
@@ -114,7 +114,7 @@ export class PaneView {
     this.history.element.hidden = hidesHistory;
     this.marks.apply(this.rows);
     if (this.isFollowing) this.toEnd();
-    else if (read !== null) void this.readOn(read);
+    else if (read !== null) void this.keepReading(read);
   }
 
   showMarks(commands: readonly CommandMark[]): void {
@@ -143,7 +143,7 @@ export class PaneView {
   toEnd(): void {
     this.isFollowing = true;
     this.reading = null;
-    if (this.history.hole && selectionIn(this.element) === null) this.history.reset();
+    if (this.history.hasHole && selectionIn(this.element) === null) this.history.reset();
     this.history.trimTop();
     const end = this.scroller.scrollHeight - this.scroller.clientHeight;
     if (Math.abs(this.scroller.scrollTop - end) > 0.5) this.scroller.scrollTop = end;
@@ -184,8 +184,8 @@ export class PaneView {
     this.scroller.scrollTop += top - this.scroller.getBoundingClientRect().top;
   }
 
-  /** After the lines were rewrapped: keeps the line that the person reads at the top. */
-  private async readOn(line: number): Promise<void> {
+  /** After rewrapping: keeps the line that the person is reading at the top. */
+  private async keepReading(line: number): Promise<void> {
     const reading = { line };
     this.reading = reading;
     await this.showAtTop(line).catch(() => undefined);
@@ -215,8 +215,8 @@ export class PaneView {
   }
 
   /**
-   * Index of the last row with text, where the program usually writes: when it leaves the screen, its last changes were
-   * in no picture.
+   * Index of the last row with text. The program usually writes there, so when this row has left the screen, its last
+   * changes were in no picture.
    */
   private lastUsed(): number {
     return this.rows.findLastIndex(({ element }) => element.textContent?.trim() !== "");
@@ -225,21 +225,21 @@ export class PaneView {
   private moveUp(count: number): void {
     const gone = this.rows.splice(0, count);
     // Invisible rows are fetched again on demand.
-    if (this.history.hole) for (const { element } of gone) element.remove();
+    if (this.history.hasHole) for (const { element } of gone) element.remove();
     else this.history.append(gone);
   }
 
-  /** More was printed than fits in a picture: the rows in between are not mounted. */
-  private jumped(hasSelection: boolean): void {
+  /** More was printed than fits into a picture: leaves a hole for the rows in between. */
+  private jump(hasSelection: boolean): void {
     if (this.isFollowing && !hasSelection) this.history.reset();
     else if (this.history.count > 0) {
       const gone = this.rows.splice(0);
-      if (!this.history.hole) this.history.append(gone);
+      if (!this.history.hasHole) this.history.append(gone);
       else for (const { element } of gone) element.remove();
-      this.history.hole = true;
+      this.history.hasHole = true;
     } else {
       this.history.append(this.rows.splice(0));
-      this.history.hole = true;
+      this.history.hasHole = true;
     }
   }
 
@@ -255,7 +255,7 @@ export class PaneView {
     }
   }
 
-  /** Number of rows by which the screen has moved up since the last picture; "jump": none of its rows remains. */
+  /** Number of rows by which the screen moved up since the last picture; "jump": none of its rows remains. */
   private shiftOf(lines: readonly RowPlace[], cells: readonly Row[]): number | "jump" {
     const [first] = lines;
     const before = this.rows[0];
@@ -278,14 +278,14 @@ export class PaneView {
     const { scroller } = this;
     if (this.reading !== null) return;
     const left = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
-    const isAtEnd = left <= END_SLACK && (!this.history.hole || this.isFollowing);
+    const isAtEnd = left <= END_SLACK && (!this.history.hasHole || this.isFollowing);
     if (isAtEnd !== this.isFollowing) {
       this.isFollowing = isAtEnd;
       if (isAtEnd) this.history.trimTop();
     }
     this.events.scrolled(this);
-    if (scroller.scrollTop < scroller.clientHeight * AHEAD) void this.loadAbove();
-    if (this.history.hole && left < scroller.clientHeight * AHEAD) void this.history.loadBelow();
+    if (scroller.scrollTop < scroller.clientHeight * AHEAD_SCREENS) void this.loadAbove();
+    if (this.history.hasHole && left < scroller.clientHeight * AHEAD_SCREENS) void this.history.loadBelow();
   }
 
   /** Fetches until there are enough rows above the view; the view does not move. */
@@ -293,13 +293,13 @@ export class PaneView {
     if (this.place.first_line === null || this.history.isComplete) return;
     const top = this.rows[0];
     const end = top?.line == null ? null : { line: top.line, col: top.col };
-    const loadNumber = ++this.loadsAt;
+    const loadNumber = ++this.loadCount;
     const { scroller } = this;
     const mounted = this.history.count;
     const height = scroller.scrollHeight;
     const before = scroller.scrollTop;
     const came = await this.history.loadAbove(end).catch(() => false);
-    if (!came || loadNumber !== this.loadsAt || this.history.count === mounted) return;
+    if (!came || loadNumber !== this.loadCount || this.history.count === mounted) return;
     // The browser's scroll anchoring keeps the view, except at the very top.
     const grown = scroller.scrollHeight - height;
     if (!this.isFollowing && Math.abs(scroller.scrollTop - before) < 1 && grown > 0)
@@ -331,11 +331,11 @@ interface RowPlace {
 
 /** Logical line and first cell of each row. */
 function linesOf({ first_line, first_col, wrapped, rows, cols }: PanePlace): RowPlace[] {
-  const goesOn = new Set(wrapped);
+  const wrappedRows = new Set(wrapped);
   let line = first_line;
   let col = first_col;
   return Array.from({ length: rows }, (_, index) => {
-    const place = { line, col, wrapped: goesOn.has(index) };
+    const place = { line, col, wrapped: wrappedRows.has(index) };
     if (line !== null) {
       if (place.wrapped) col += cols;
       else {

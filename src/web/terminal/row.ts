@@ -8,7 +8,7 @@ import { type Cell, plainStyle, type Row, type Style, sameStyle } from "../../pr
 import { PLACEHOLDER } from "../../protocol/placeholder.ts";
 import { type BoxGlyphs, boxClass, isBoxGlyph } from "./box-glyphs.ts";
 import type { CellMeasure } from "./cell-size.ts";
-import { lookOf } from "./cell-style.ts";
+import { cellStyleOf } from "./cell-style.ts";
 import { imageCells } from "./images.ts";
 
 interface RowTools {
@@ -16,8 +16,8 @@ interface RowTools {
   readonly glyphs: BoxGlyphs;
 }
 
-/** Only such links are opened; others remain text. */
-const OPENED = /^https?:\/\//i;
+/** Only web links are opened; others remain text. */
+const OPENABLE_LINK = /^https?:\/\//i;
 
 /** Fills an element with a row, replacing its contents. */
 export function fillRow(element: HTMLElement, row: Row, tools: RowTools): void {
@@ -29,9 +29,9 @@ export function fillRow(element: HTMLElement, row: Row, tools: RowTools): void {
     const after = imageCells(row, index, parts);
     if (after > index) index = after;
     else if (cell.width === 0) index++;
-    else if (isBoxGlyph(cell.text)) index = box(row, index, end, parts, tools);
-    else if (cell.width === 2 || !tools.measure.fits(cell.text)) index = single(cell, index, parts, tools);
-    else index = run(row, index, end, parts, tools);
+    else if (isBoxGlyph(cell.text)) index = addBox(row, index, end, parts, tools);
+    else if (cell.width === 2 || !tools.measure.fits(cell.text)) index = addSingle(cell, index, parts, tools);
+    else index = addRun(row, index, end, parts, tools);
   }
   element.replaceChildren(...parts);
 }
@@ -51,7 +51,7 @@ function isBlankStyle(style: Style): boolean {
   return style === plainStyle || (style.bg === null && style.flags === 0 && style.link === null);
 }
 
-function run(row: Row, start: number, end: number, parts: (Node | string)[], { measure }: RowTools): number {
+function addRun(row: Row, start: number, end: number, parts: (Node | string)[], { measure }: RowTools): number {
   const style = row[start]?.style ?? plainStyle;
   let text = "";
   let offset = start;
@@ -65,7 +65,7 @@ function run(row: Row, start: number, end: number, parts: (Node | string)[], { m
   return offset;
 }
 
-function single(cell: Cell, at: number, parts: (Node | string)[], { measure }: RowTools): number {
+function addSingle(cell: Cell, at: number, parts: (Node | string)[], { measure }: RowTools): number {
   const element = styled(cell.style, cell.text);
   element.classList.add("w");
   element.style.width = `${cell.width * measure.size.width}px`;
@@ -74,7 +74,7 @@ function single(cell: Cell, at: number, parts: (Node | string)[], { measure }: R
 }
 
 /** A run of one character is one element, whose mask is repeated. */
-function box(row: Row, start: number, end: number, parts: (Node | string)[], { measure, glyphs }: RowTools): number {
+function addBox(row: Row, start: number, end: number, parts: (Node | string)[], { measure, glyphs }: RowTools): number {
   const first = row[start];
   if (first === undefined) return start + 1;
   let offset = start + 1;
@@ -89,8 +89,8 @@ function box(row: Row, start: number, end: number, parts: (Node | string)[], { m
 }
 
 function styled(style: Style, text: string): HTMLElement {
-  const { className, css } = lookOf(style);
-  const element = document.createElement(style.link !== null && OPENED.test(style.link) ? "a" : "span");
+  const { className, css } = cellStyleOf(style);
+  const element = document.createElement(style.link !== null && OPENABLE_LINK.test(style.link) ? "a" : "span");
   element.textContent = text;
   if (className !== "") element.className = className;
   if (css !== "") element.style.cssText = css;

@@ -15,13 +15,13 @@ const LONGEST_STEP_MS = 50;
 /** @param scroller the box whose rows are selected together */
 export function keepSelectionIn(scroller: HTMLElement): void {
   scroller.addEventListener("mousedown", (event) => {
-    if (event.button === 0) new Drag(scroller, event);
+    if (event.button === 0) new SelectionDrag(scroller, event);
   });
 }
 
 /** From the press of the button to its release. */
-class Drag {
-  private readonly over = new AbortController();
+class SelectionDrag {
+  private readonly ended = new AbortController();
   private x: number;
   private y: number;
   /** Time of the last scroll; null: the pointer is not beyond the edge. */
@@ -35,16 +35,16 @@ class Drag {
     this.y = clientY;
     document.documentElement.classList.add("selecting");
     scroller.classList.add("selected");
-    const { signal } = this.over;
+    const { signal } = this.ended;
     const options = { signal, capture: true };
-    addEventListener("mousemove", (event) => this.moved(event), options);
+    addEventListener("mousemove", (event) => this.pointerMoved(event), options);
     for (const type of ["mouseup", "dragend"]) addEventListener(type, () => this.end(), options);
-    // Elements lose the focus too.
+    // Elements also dispatch blur; only the window's counts.
     addEventListener("blur", ({ target }) => target === window && this.end(), { signal });
     document.addEventListener("selectionchange", () => this.keepInside(), { signal });
   }
 
-  private moved({ clientX, clientY }: MouseEvent): void {
+  private pointerMoved({ clientX, clientY }: MouseEvent): void {
     this.x = clientX;
     this.y = clientY;
     if (this.beyond === 0 || this.scrolledAt !== null) return;
@@ -60,7 +60,7 @@ class Drag {
 
   private scroll(now: number): void {
     const { beyond } = this;
-    if (beyond === 0 || this.scrolledAt === null || this.over.signal.aborted) {
+    if (beyond === 0 || this.scrolledAt === null || this.ended.signal.aborted) {
       this.scrolledAt = null;
       return;
     }
@@ -78,7 +78,7 @@ class Drag {
     if (selection === null || !scroller.contains(selection.anchorNode)) return;
     if (this.beyond === 0 && scroller.contains(selection.focusNode)) return;
     const { left, right, top, bottom } = scroller.getBoundingClientRect();
-    const place = placeAt(within(this.x, left, right), within(this.y, top, bottom));
+    const place = placeAt(clamp(this.x, left, right), clamp(this.y, top, bottom));
     if (place === null || !scroller.contains(place.node)) return;
     if (place.node !== selection.focusNode || place.offset !== selection.focusOffset)
       selection.extend(place.node, place.offset);
@@ -86,13 +86,13 @@ class Drag {
 
   private end(): void {
     this.keepInside();
-    this.over.abort();
+    this.ended.abort();
     document.documentElement.classList.remove("selecting");
     this.scroller.classList.remove("selected");
   }
 }
 
-function within(value: number, least: number, most: number): number {
+function clamp(value: number, least: number, most: number): number {
   return Math.min(Math.max(value, least + INSIDE), most - INSIDE);
 }
 

@@ -25,7 +25,7 @@ import type { HistorySource, PanePlace, Tools } from "./types.ts";
 
 interface TerminalEvents {
   input(bytes: Uint8Array): void;
-  /** The room has changed; size in cells. */
+  /** The available size has changed; in cells. */
   size(rows: number, cols: number): void;
   focus(on: boolean): void;
   /** Whether several lines may be typed into a program that cannot recognise a paste. */
@@ -43,9 +43,9 @@ interface TerminalEvents {
   panes(panes: readonly PaneView[]): void;
 }
 
-/** Least size that a session is asked to have. */
-const LEAST = { rows: 2, cols: 10 } as const;
-/** The only property for this in all browsers. */
+/** Smallest size that the page requests of a session. */
+const MIN_SIZE = { rows: 2, cols: 10 } as const;
+/** `platform` is deprecated, but the only property for this in all browsers. */
 const isMac = navigator.platform.startsWith("Mac");
 
 export class Terminal {
@@ -53,8 +53,8 @@ export class Terminal {
   readonly input: TextInput;
   frame: Frame | null = null;
   /** Modifiers for the next key, set by a phone's key bar. */
-  held: { ctrl: boolean; alt: boolean } = { ctrl: false, alt: false };
-  onReleased: () => void = () => {};
+  heldModifiers: { ctrl: boolean; alt: boolean } = { ctrl: false, alt: false };
+  onModifiersReleased: () => void = () => {};
   private readonly grid = document.createElement("div");
   private readonly around = document.createElement("div");
   private readonly aroundRows: { readonly element: HTMLElement; cells: Row }[] = [];
@@ -65,7 +65,7 @@ export class Terminal {
   private readonly cells: TerminalCells;
   private readonly tools: Tools;
   private readonly observer: ResizeObserver;
-  private follows = false;
+  private followsSession = false;
   private reportedSize = "";
   private consentEpoch = 0;
 
@@ -91,10 +91,10 @@ export class Terminal {
     this.input = new TextInput({
       key: (event) => this.key(event),
       text: (text) => this.type(text),
-      named: (name) => this.sendKey(name),
+      namedKey: (name) => this.sendKey(name),
       paste: (text) => void this.paste(text),
       image: (file) => events.image(file),
-      unreadable: events.unreadable,
+      clipboardUnreadable: events.unreadable,
       focus: (on) => {
         this.element.classList.toggle("focused", on);
         events.focus(on);
@@ -154,10 +154,10 @@ export class Terminal {
     if (view.title !== null && view.title !== before?.title) this.events.title(view.title);
   }
 
-  /** After a lost connection the next picture is complete. */
+  /** Sets whether the terminal shows the session at its own size instead of requesting one. */
   follow(on: boolean): void {
-    if (this.follows === on) return;
-    this.follows = on;
+    if (this.followsSession === on) return;
+    this.followsSession = on;
     this.reportedSize = "";
     this.measureRoom();
   }
@@ -170,21 +170,21 @@ export class Terminal {
     this.measureRoom();
   }
 
-  /** Rows and columns that the element has room for. */
+  /** Rows and columns that fit into the element. */
   room(): { readonly rows: number; readonly cols: number } {
     const { width, height } = this.cells.pageCells.size;
     const style = getComputedStyle(this.element);
     const across = Number.parseFloat(style.paddingLeft) + Number.parseFloat(style.paddingRight);
     const along = Number.parseFloat(style.paddingTop) + Number.parseFloat(style.paddingBottom);
     return {
-      rows: Math.max(LEAST.rows, Math.floor((this.element.clientHeight - along) / height)),
-      cols: Math.max(LEAST.cols, Math.floor((this.element.clientWidth - across) / width)),
+      rows: Math.max(MIN_SIZE.rows, Math.floor((this.element.clientHeight - along) / height)),
+      cols: Math.max(MIN_SIZE.cols, Math.floor((this.element.clientWidth - across) / width)),
     };
   }
 
   /** Types text like a keyboard. */
   type(text: string): void {
-    const { ctrl, alt } = this.held;
+    const { ctrl, alt } = this.heldModifiers;
     if ((ctrl || alt) && [...text].length === 1) {
       this.sendKey(text === " " ? "Space" : text);
       return;
@@ -194,8 +194,8 @@ export class Terminal {
 
   /** Presses a key by its name, with the held modifiers. */
   sendKey(name: string): void {
-    const { ctrl, alt } = this.held;
-    this.letGo();
+    const { ctrl, alt } = this.heldModifiers;
+    this.releaseModifiers();
     this.send(namedBytes([`${ctrl ? "Ctrl+" : ""}${alt ? "Alt+" : ""}${name}`], this.modes));
   }
 
@@ -221,7 +221,7 @@ export class Terminal {
 
   /** If the picture is larger than the room, shows the part with the cursor. */
   showCursor(): void {
-    if (this.follows) this.cursor.element.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (this.followsSession) this.cursor.element.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   private send(bytes: Uint8Array): void {
@@ -233,7 +233,7 @@ export class Terminal {
   private key(event: KeyboardEvent): boolean {
     if (this.events.pageKey(event)) return true;
     if (this.scrollKey(event)) return true;
-    const { ctrl, alt } = this.held;
+    const { ctrl, alt } = this.heldModifiers;
     const bytes = keyBytes(
       {
         key: event.key,
@@ -249,15 +249,15 @@ export class Terminal {
       this.modes,
     );
     if (bytes === null) return false;
-    this.letGo();
+    this.releaseModifiers();
     this.send(bytes);
     return true;
   }
 
-  private letGo(): void {
-    if (!this.held.ctrl && !this.held.alt) return;
-    this.held = { ctrl: false, alt: false };
-    this.onReleased();
+  private releaseModifiers(): void {
+    if (!this.heldModifiers.ctrl && !this.heldModifiers.alt) return;
+    this.heldModifiers = { ctrl: false, alt: false };
+    this.onModifiersReleased();
   }
 
   /** Shift with Page Up and the like scrolls, as in terminals, if there is history. */
@@ -309,16 +309,16 @@ export class Terminal {
     this.grid.style.width = `${frame.cols * width}px`;
     this.grid.style.height = `${frame.rows * height}px`;
     this.layers.begin(frame, places);
-    const gone = new Set(this.views.keys());
-    let isOther = false;
+    const removedIds = new Set(this.views.keys());
+    let havePanesChanged = false;
     for (const place of places) {
-      gone.delete(place.id);
+      removedIds.delete(place.id);
       let view = this.views.get(place.id);
       if (view === undefined) {
         view = new PaneView(place, this.tools, { scrolled: (pane) => this.events.scrolled(pane) });
         this.views.set(place.id, view);
         this.grid.insertBefore(view.element, this.borders.element);
-        isOther = true;
+        havePanesChanged = true;
       }
       const { style, classList } = view.element;
       style.left = `${place.col * width}px`;
@@ -330,15 +330,15 @@ export class Terminal {
       classList.toggle("active", place.active && places.length > 1);
       view.update(place, this.layers.paneRows(frame, place));
     }
-    for (const id of gone) {
+    for (const id of removedIds) {
       this.views.get(id)?.element.remove();
       this.views.delete(id);
-      isOther = true;
+      havePanesChanged = true;
     }
     this.drawAround(this.layers.aroundRows(frame, places));
     this.borders.show(places, measure.size);
     this.drawCursor(frame);
-    if (isOther) this.events.panes(this.panes);
+    if (havePanesChanged) this.events.panes(this.panes);
     this.grid.classList.toggle("reversed", frame.modes.reverseVideo);
   }
 
@@ -369,7 +369,7 @@ export class Terminal {
     const home = view?.screen ?? this.grid;
     if (this.cursor.element.parentElement !== home) home.append(this.cursor.element);
     const row = view === undefined || place === undefined ? cursor.row : cursor.row - place.row;
-    // A cursor after the last column is waiting there to wrap.
+    // A cursor after the last column waits there until the next character wraps.
     const last = place === undefined ? cursor.col : Math.min(cursor.col - place.col, place.cols - 1);
     this.cursor.show({ ...cursor, row, col: last }, cell, size);
     if (view?.marks.hasFolds === true) {
@@ -408,16 +408,16 @@ export class Terminal {
       this.showCursor();
     }
     const { rows, cols } = this.room();
-    const told = `${rows} ${cols} ${this.follows}`;
-    if (told === this.reportedSize) return;
-    this.reportedSize = told;
+    const reported = `${rows} ${cols} ${this.followsSession}`;
+    if (reported === this.reportedSize) return;
+    this.reportedSize = reported;
     this.events.size(rows, cols);
   }
 
   /** A followed session keeps its size: its cells shrink. @returns whether they have changed */
   private fit(): boolean {
     if (!this.element.isConnected || this.element.clientWidth === 0) return false;
-    return this.cells.fit(this.follows && this.frame !== null ? this.frame.cols : null);
+    return this.cells.fit(this.followsSession && this.frame !== null ? this.frame.cols : null);
   }
 
   private refill(): void {

@@ -10,18 +10,18 @@ interface TextInputEvents {
   key(event: KeyboardEvent): boolean;
   text(text: string): void;
   /** A phone's keyboard reports these without a key. */
-  named(name: "Backspace" | "Delete" | "Enter"): void;
+  namedKey(name: "Backspace" | "Delete" | "Enter"): void;
   paste(text: string): void;
   /** An image was pasted. */
   image(file: Blob): void;
   /** The browser does not let the page read the clipboard. */
-  unreadable(): void;
+  clipboardUnreadable(): void;
   focus(on: boolean): void;
   composing(on: boolean): void;
 }
 
 /** The element's content while nothing is composed: a character that Backspace can delete. */
-const REST = "\u00a0";
+const PLACEHOLDER_TEXT = "\u00a0";
 
 const deletions: Readonly<Record<string, "Backspace" | "Delete">> = {
   deleteContentBackward: "Backspace",
@@ -43,7 +43,7 @@ export class TextInput {
     element.setAttribute("autocomplete", "off");
     element.setAttribute("autocorrect", "off");
     element.setAttribute("aria-label", "Terminal input");
-    element.value = REST;
+    element.value = PLACEHOLDER_TEXT;
     element.addEventListener("keydown", (event) => {
       this.composed = null;
       if (!event.isComposing && events.key(event)) event.preventDefault();
@@ -92,7 +92,7 @@ export class TextInput {
       if (content?.type.startsWith("image/") === true) this.events.image(content);
       else this.events.paste((await content?.text()) ?? "");
     } catch {
-      this.events.unreadable();
+      this.events.clipboardUnreadable();
     }
   }
 
@@ -111,8 +111,8 @@ export class TextInput {
     const again = this.composed;
     this.composed = null;
     const deletion = deletions[inputType];
-    if (deletion !== undefined) this.events.named(deletion);
-    else if (inputType === "insertLineBreak" || inputType === "insertParagraph") this.events.named("Enter");
+    if (deletion !== undefined) this.events.namedKey(deletion);
+    else if (inputType === "insertLineBreak" || inputType === "insertParagraph") this.events.namedKey("Enter");
     else if (inputType === "insertFromPaste" || inputType === "insertFromDrop") {
       const text = data ?? event.dataTransfer?.getData("text/plain") ?? "";
       if (text !== "") this.events.paste(text);
@@ -121,7 +121,7 @@ export class TextInput {
 
   private reset(): void {
     if (this.composing) return;
-    this.element.value = REST;
-    this.element.setSelectionRange(REST.length, REST.length);
+    this.element.value = PLACEHOLDER_TEXT;
+    this.element.setSelectionRange(PLACEHOLDER_TEXT.length, PLACEHOLDER_TEXT.length);
   }
 }

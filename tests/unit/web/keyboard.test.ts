@@ -1,13 +1,14 @@
 /** Keys of a browser that are keys of a terminal, and those that type a character by themselves. */
 import { expect, test } from "bun:test";
 import { initialFrameModes } from "../../../src/protocol/frame.ts";
-import { keyNameOf, type Pressed } from "../../../src/web/terminal/keyboard.ts";
+import { type KeyPress, keyNameOf } from "../../../src/web/terminal/keyboard.ts";
 
-const unpressed: Pressed = {
+const unpressed: KeyPress = {
   ...{ key: "", code: "", ctrlKey: false, altKey: false, shiftKey: false, metaKey: false },
   ...{ altGraph: false, option: false, composing: false },
 };
-const nameOf = (pressed: Partial<Pressed>): string | null => keyNameOf({ ...unpressed, ...pressed }, initialFrameModes);
+const nameOf = (pressed: Partial<KeyPress>): string | null =>
+  keyNameOf({ ...unpressed, ...pressed }, initialFrameModes);
 
 test("AltGr's characters are unchanged, however a browser reports its modifiers", () => {
   const held = { ctrlKey: true, altKey: true };
