@@ -57,7 +57,9 @@ test("a Claude Code without support for plugins there gets entries in its settin
   expect(existsSync(plugin)).toBe(false);
   expect(readFileSync(settings, "utf8")).toContain("wsh hook claude Stop");
   const now = installed(wsh, "claude", "Scaffold a new plugin at ~/.claude/skills/<name>/");
-  expect((await wsh.runWith({ env: now }, "setup", "claude-code", "--hooks")).stdout).toContain("plugin written by wsh");
+  expect((await wsh.runWith({ env: now }, "setup", "claude-code", "--hooks")).stdout).toContain(
+    "plugin written by wsh",
+  );
   expect(existsSync(plugin)).toBe(true);
   expect(readFileSync(settings, "utf8")).not.toContain("wsh hook");
 });

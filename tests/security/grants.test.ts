@@ -101,7 +101,7 @@ test("a pane with another program no longer belongs to the grant: restarted or r
   served.kill("SIGINT");
   expect(await served.exited).toBe(0);
   expect(fs.existsSync(path)).toBe(false);
-  expect((await by("send", lent, "late")).stderr).toContain("is over");
+  expect((await by("send", lent, "late")).stderr).toContain("has ended");
 });
 
 test("questions and messages name the asker, and close with the grant; nothing outlives it", async () => {
@@ -122,7 +122,7 @@ test("questions and messages name the asker, and close with the grant; nothing o
   expect((await ended).code).toBe(7);
   await terminal.sees((screen) => !screen.includes("Still there?"));
   await until("what was left has ended", () => fs.existsSync(join(wsh.dir, "after")));
-  await until("it is refused", () => fs.readFileSync(join(wsh.dir, "after"), "utf8").includes("is over"));
+  await until("it is refused", () => fs.readFileSync(join(wsh.dir, "after"), "utf8").includes("has ended"));
   expect(grants()).toEqual([]);
 });
 

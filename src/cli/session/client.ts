@@ -297,7 +297,10 @@ function atGrant(path: string, target: string): Where {
     first: (events) => Connection.open(path, "cli", events),
     isHere: () => true,
     pane: (_, events) => Connection.open(path, "cli", events),
-    failure: (thrown) => new WshError("session_unavailable", `the grant at ${path} has ended`, {}, { cause: thrown }),
+    failure: (thrown) => {
+      const hint = "A sandbox's rights end with its grant: start it again with `wsh grant`.";
+      return new WshError("session_unavailable", `the grant at ${path} has ended`, { hint }, { cause: thrown });
+    },
   };
 }
 

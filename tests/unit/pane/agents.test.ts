@@ -507,7 +507,7 @@ test("missing hooks are noticed: a working agent that waits for a key, silent fo
   expect(pane.state).toBe("working");
   pane.clock.pass(15_000);
   expect(pane.watch.info).toMatchObject({ state: "needs_input", source: "program" });
-  expect(pane.watch.info?.why).toContain("stopped coming");
+  expect(pane.watch.info?.why).toContain("fell silent");
   expect(pane.told.at(-1)?.state).toBe("needs_input");
   pane.hook("claude", "Stop");
   expect(pane.state).toBe("done");
