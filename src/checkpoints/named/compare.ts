@@ -94,7 +94,7 @@ function union(a: readonly { readonly id: string }[], b: readonly { readonly id:
  * Added (`+`) and removed (`-`) lines, in order.
  * @param hasAged the first lines of `before` may have been dropped by now: their removal is not reported
  */
-function lineChanges(before: readonly string[], after: readonly string[], hasAged: boolean): string[] {
+export function lineChanges(before: readonly string[], after: readonly string[], hasAged: boolean): string[] {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start++;
   let [endA, endB] = [before.length, after.length];
