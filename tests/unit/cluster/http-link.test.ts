@@ -41,28 +41,67 @@ test("a repeated request has the time of its first sending, not of the last conn
 test("a server that ends while it is asked is replaced by the next one; one that cuts each connection is reported", async () => {
   using ending = Bun.listen({ port: 0, hostname: "127.0.0.1", socket: { data: (socket) => socket.terminate() } });
   await using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json(hello()) });
-  const at = (port: number | undefined): Base => ({ url: `http://127.0.0.1:${port}`, headers: {} });
-  const linkOver = (...bases: Base[]): HttpLink => {
-    let base: Base | null = null;
-    const open = async (): Promise<Base> => {
-      base = bases.shift() ?? at(ending.port);
-      return base;
-    };
-    return new HttpLink("remote", {
-      get base() {
-        return base;
-      },
-      open,
-      lost() {},
-      async *examine() {},
-      close: async () => {},
-    });
-  };
   const link = linkOver(at(ending.port), at(server.port));
   expect((await link.hello()).server_id).toBe("remote");
   expect(link.state.health).toBe("healthy");
-  await expect(linkOver().hello()).rejects.toThrow("machine 'remote' does not answer: the connection was cut");
+  await expect(linkOver(...Array<Base>(4).fill(at(ending.port))).hello()).rejects.toThrow(
+    "machine 'remote' does not answer: the connection was cut",
+  );
 });
+
+test("a stream to a server that has been replaced is opened at the next one", async () => {
+  const replaced = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json(hello()) });
+  await using server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request, gateway) => (gateway.upgrade(request) ? undefined : Response.json(hello())),
+    websocket: { open: (socket) => void socket.send(JSON.stringify({ open: true })), message() {} },
+  });
+  const link = linkOver(at(replaced.port), at(server.port));
+  await link.hello();
+  await replaced.stop(true);
+  const events = { data() {}, drain() {}, close() {} };
+  const carrier = await link.dial("dev").open(events);
+  carrier.end();
+  await link.close();
+});
+
+test("an answer without an end is given up", async () => {
+  const piece = new Uint8Array(1024 * 1024).fill(32);
+  await using server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) =>
+      new URL(request.url).pathname === "/link/call"
+        ? new Response(new ReadableStream({ pull: (controller) => controller.enqueue(piece) }))
+        : Response.json(hello()),
+  });
+  const caller = { kind: "cli", id: "test", connected: true } as const;
+  const call = linkOver(at(server.port)).call("overlay.clear", {}, { session: "dev", caller });
+  await expect(call).rejects.toThrow(/the answer exceeds \d+ bytes/);
+});
+
+function at(port: number | undefined): Base {
+  return { url: `http://127.0.0.1:${port}`, headers: {} };
+}
+
+/** A link whose transport opens these, one after the other. */
+function linkOver(...bases: Base[]): HttpLink {
+  let base: Base | null = null;
+  return new HttpLink("remote", {
+    get base() {
+      return base;
+    },
+    async open() {
+      base = bases.shift() ?? base;
+      if (base === null) throw new Error("no base");
+      return base;
+    },
+    lost() {},
+    async *examine() {},
+    close: async () => {},
+  });
+}
 
 function hello(): object {
   return { wsh: PROTOCOL_VERSION, version: VERSION, server_id: "remote", hostname: "remote", now: Date.now() };
