@@ -23,9 +23,6 @@ export class GiveBack {
   private level = 0;
   private rest = 0;
 
-  /** Runs at each pause, before memory is released: the time for work that would delay a key. */
-  paused = (): void => {};
-
   /**
    * The first pause always releases everything: start-up has ended then, and its code does not run again.
    * @param collect `all`: code too
@@ -52,7 +49,6 @@ export class GiveBack {
       this.wait(left, () => this.pause());
       return;
     }
-    this.paused();
     if (this.isStarting) {
       this.isStarting = false;
       // Hardly any code has become unused before this first one.

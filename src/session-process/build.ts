@@ -57,7 +57,7 @@ export interface BuildOptions {
   readonly server: SessionServer;
   readonly logger: Logger;
   readonly audit: () => AuditLog | null;
-  /** A program printed. Runs per chunk. */
+  /** A program printed, or a person has pressed the prefix key. Runs per chunk. */
   readonly worked: () => void;
   /** Current hooks and notices of the settings. */
   readonly wanted: () => readonly EventConsumer[];
@@ -304,8 +304,11 @@ async function assemble(
     void recovered.finally(() => sessionProcess.recovering.delete(pane));
   });
   // Loading the code for the key's operation takes as long as a split itself, and less than the time until the next
-  // key.
-  session.events.on("keyAwaited", () => void sessionProcess.load());
+  // key. Releasing memory would delay it.
+  session.events.on("keyAwaited", () => {
+    options.worked();
+    void sessionProcess.load();
+  });
   const startedByProgram = spec.starter === "server" || ownerIn(spec)?.kind === "agent";
   try {
     for (const { request, id, planned } of first) {

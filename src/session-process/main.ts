@@ -35,6 +35,8 @@ import type { SessionProcess } from "./session-process.ts";
 
 /** Longest time for the last checkpoint after SIGTERM, in ms: SIGKILL usually follows soon. */
 const LAST_MS = 1_000;
+/** Time from the first attachment to loading the code for keys, in ms: the picture and the shell's prompt come first. */
+const LOAD_MS = 500;
 /** Longest time for peers to read the last messages before the process ends, in ms. */
 const FLUSH_MS = 2_000;
 
@@ -182,7 +184,7 @@ async function begin(): Promise<{
   const { sessionProcess } = built;
   server.serve(sessionProcess);
   people = sessionProcess.session;
-  memory.paused = () => loadForPeople(sessionProcess);
+  loadForPeople(sessionProcess);
   if (loaded.isWrong) people.notice.show(warnings.at(-1) ?? "");
   watchForPeople(sessionProcess, live, logger);
   live.onChanged(() => {
@@ -204,14 +206,20 @@ async function leaveWorktree({ worktree }: { readonly worktree: Worktree | null 
 }
 
 /**
- * Loads the code that a person's keys may need, while no key is pressed: otherwise the first split took twice as long
- * as the next (m).
+ * Loads the code that a person's keys may need once a terminal is attached, while no key is pressed: otherwise the first
+ * split took twice as long as the next (m).
  */
 function loadForPeople(sessionProcess: SessionProcess): void {
-  if (sessionProcess.session.viewers.count === 0) return;
-  void sessionProcess.load();
-  void import("../viewer/calls/own-targets.ts");
-  if (sessionProcess.settings.status !== "off") void import("../viewer/status/status-line.ts");
+  const { session, settings } = sessionProcess;
+  const load = (): void => {
+    void sessionProcess.load();
+    void import("../viewer/calls/own-targets.ts");
+    if (settings.status !== "off") void import("../viewer/status/status-line.ts");
+  };
+  const end = session.events.on("viewer", () => {
+    end();
+    setTimeout(load, LOAD_MS).unref();
+  });
 }
 
 /** Notifies people of events in windows while there are any. */
