@@ -5,10 +5,8 @@
  * compared later. Invariants: every row has exactly `cols` cells, and no wide character is left half: a cell that loses
  * its other half becomes a blank of the same style. Runs per cell drawn, per frame.
  */
-import type { Cell, Row, Style } from "../protocol/grid.ts";
+import { blankRow, type Cell, type Row, type Style } from "../protocol/grid.ts";
 import type { Cluster } from "./graphemes.ts";
-
-export const plainStyle: Style = { fg: null, bg: null, flags: 0, link: null };
 
 /** A rectangle in cells; it may extend beyond the canvas. */
 export interface CanvasBox {
@@ -22,13 +20,6 @@ function blank(style: Style): Cell {
   return { text: " ", width: 1, style };
 }
 
-const plainBlank = blank(plainStyle);
-
-/** A row of blanks; one object per width, since it never changes. */
-export function blankRow(cols: number): Row {
-  return Array.from({ length: cols }, () => plainBlank);
-}
-
 export class Canvas {
   readonly #rows: Row[];
   readonly #owned: (Cell[] | undefined)[];
@@ -37,9 +28,8 @@ export class Canvas {
     readonly rows: number,
     readonly cols: number,
   ) {
-    const empty = blankRow(cols);
-    this.#rows = Array.from({ length: rows }, () => empty);
-    this.#owned = Array.from({ length: rows }, () => undefined);
+    this.#rows = new Array<Row>(rows).fill(blankRow(cols));
+    this.#owned = new Array<Cell[] | undefined>(rows).fill(undefined);
   }
 
   /** Puts a whole row, cut or filled to the canvas's width. A row without broken halves stays the same object. */
@@ -134,6 +124,15 @@ function isWhole(line: Row): boolean {
   for (let col = 0; col < line.length; col++) if (!isWholeAt(line, col)) return false;
   wholeRows.add(line);
   return true;
+}
+
+/** Rows side by side; without broken halves if the parts have none. */
+export function joinRows(parts: readonly Row[]): Row {
+  const [first = [], ...rest] = parts;
+  if (rest.length === 0) return first;
+  const row = first.concat(...rest);
+  if (parts.every(isWhole)) wholeRows.add(row);
+  return row;
 }
 
 /** A narrower emulator may leave half a wide character at the edge: a blank replaces it. */

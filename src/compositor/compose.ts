@@ -8,10 +8,19 @@
  */
 import type { ElementColor, ElementSpan, ElementText, Overlay, Panel } from "../protocol/drawing.ts";
 import { elementColorNames } from "../protocol/drawing-limits.ts";
-import { BOLD, type Grid, type GridCursor, ITALIC, type Style, UNDERLINE } from "../protocol/grid.ts";
+import {
+  BOLD,
+  blankRow,
+  type Grid,
+  type GridCursor,
+  ITALIC,
+  plainStyle,
+  type Style,
+  UNDERLINE,
+} from "../protocol/grid.ts";
 import type { Color } from "../protocol/screen.ts";
 import type { Size } from "../protocol/size.ts";
-import { blankRow, Canvas, type CanvasBox, plainStyle, sliceRow } from "./canvas.ts";
+import { Canvas, type CanvasBox, sliceRow } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
 import { type Layout, outerSize, statusRow } from "./panel-layout.ts";
 import { theme } from "./theme.ts";

@@ -5,11 +5,11 @@
  * never moved; an unchanged row stays the same object, so that two pictures are compared quickly. `place` runs when the
  * layout, the active pane or a label changes, `grid` once per picture.
  */
-import type { Cell, Grid, GridCursor, Row } from "../protocol/grid.ts";
+import { blankRow, type Cell, type Grid, type GridCursor, type Row } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
 import { borderTitle, type PaneLabel } from "./border-titles.ts";
 import { lineGlyph } from "./borders.ts";
-import { blankRow, Canvas, sliceRow } from "./canvas.ts";
+import { Canvas, joinRows, sliceRow } from "./canvas.ts";
 import { floatFrame } from "./float-frame.ts";
 import { theme } from "./theme.ts";
 
@@ -69,7 +69,7 @@ export class WindowCanvas {
     this.made = [];
     this.ends.clear();
     const { size } = places;
-    const panes = places.panes.filter(({ float }) => float === undefined);
+    const panes = places.panes.filter(({ float }) => float === undefined).toSorted((a, b) => a.box.col - b.box.col);
     const cells = titledLines({ ...places, panes }, this.ascii);
     const floats = places.panes.flatMap(({ id, box, label, float }) => {
       if (float === undefined) return [];
@@ -80,7 +80,7 @@ export class WindowCanvas {
       const across = panes.filter(({ box }) => row >= box.row && row < box.row + box.rows);
       const parts: Part[] = [];
       let col = 0;
-      for (const { id, box } of across.toSorted((a, b) => a.box.col - b.box.col)) {
+      for (const { id, box } of across) {
         if (box.col > col) parts.push({ cells: cells(row, col, box.col) });
         parts.push({ pane: id, row: row - box.row, width: box.cols, from: 0, cols: box.cols });
         col = box.col + box.cols;
@@ -127,11 +127,7 @@ export class WindowCanvas {
     const sources = parts.map((part) => ("pane" in part ? pictures.get(part.pane)?.lines[part.row] : part.cells));
     const known = this.made[at];
     if (known?.sources.every((source, index) => source === sources[index])) return known.row;
-    const row: Cell[] = [];
-    for (const [index, part] of parts.entries()) {
-      const source = sources[index];
-      for (const cell of "pane" in part ? cellsOf(source, part) : part.cells) row.push(cell);
-    }
+    const row = joinRows(parts.map((part, index) => ("pane" in part ? cellsOf(sources[index], part) : part.cells)));
     this.made[at] = { sources, row };
     return row;
   }
@@ -235,19 +231,23 @@ function lineCells(places: WindowPlaces, ascii: boolean): (row: number, from: nu
   const { size, lines, synchronized } = places;
   const isActive = activeLines(places);
   const marked = synchronized ? theme.border_synchronized : theme.border_active;
-  const weight = (row: number, col: number): number => (isActive(row, col) ? 2 : 1);
+  const light: Cell[] = Array.from({ length: 16 }, (_, bits) => {
+    const arms = [bits & 1, (bits >> 1) & 1, (bits >> 2) & 1, bits >> 3] as const;
+    return { text: lineGlyph(arms, ascii), width: 1, style: theme.border };
+  });
   return (row, from, to) =>
     Array.from({ length: to - from }, (_, index): Cell => {
       const col = from + index;
       const bits = lines[row * size.cols + col] ?? 0;
-      const own = weight(row, col);
+      const known = isActive(row, col) ? undefined : light[bits];
+      if (known !== undefined) return known;
       const arm = (bit: number, y: number, x: number): number => {
         if ((bits & bit) === 0) return 0;
         const inside = y >= 0 && y < size.rows && x >= 0 && x < size.cols;
-        return inside ? Math.min(own, weight(y, x)) : own;
+        return !inside || isActive(y, x) ? 2 : 1;
       };
       const arms = [arm(1, row - 1, col), arm(2, row, col + 1), arm(4, row + 1, col), arm(8, row, col - 1)] as const;
-      return { text: lineGlyph(arms, ascii), width: 1, style: own === 2 ? marked : theme.border };
+      return { text: lineGlyph(arms, ascii), width: 1, style: marked };
     });
 }
 

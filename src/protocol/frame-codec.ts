@@ -20,7 +20,16 @@ import {
   MAX_SCROLLED,
   noEvents,
 } from "./frame.ts";
-import { type Cell, plainStyle, type Row, type Style, sameCell, underlineStyles } from "./grid.ts";
+import {
+  blankRow,
+  type Cell,
+  plainBlank,
+  plainStyle,
+  type Row,
+  type Style,
+  sameCell,
+  underlineStyles,
+} from "./grid.ts";
 import { ColorSchema } from "./screen.ts";
 import { MAX_SIDE } from "./size.ts";
 
@@ -89,8 +98,6 @@ export const FrameUpdateSchema = v.object({
 
 export type FrameUpdate = v.InferOutput<typeof FrameUpdateSchema>;
 
-const plainBlank: Cell = { text: " ", width: 1, style: plainStyle };
-
 function isPlain({ fg, bg, flags, link }: Style): boolean {
   return fg === null && bg === null && flags === 0 && link === null;
 }
@@ -126,13 +133,17 @@ class StyleNumbers {
   }
 }
 
+function isPlainBlank(cell: Cell | undefined): boolean {
+  return cell === plainBlank || (cell !== undefined && cell.text === " " && isPlain(cell.style));
+}
+
 function isSingle(text: string): boolean {
   return text.length === 1 || (text.length === 2 && (text.codePointAt(0) ?? 0) > 0xffff);
 }
 
 function encodeLine(row: Row, table: StyleNumbers): StyleRun[] {
   let end = row.length;
-  while (end > 0 && row[end - 1]?.text === " " && isPlain(row[end - 1]?.style ?? plainStyle)) end--;
+  while (end > 0 && isPlainBlank(row[end - 1])) end--;
   const runs: StyleRun[] = [];
   for (let index = 0; index < end; ) {
     const cell = row[index] ?? plainBlank;
@@ -140,36 +151,43 @@ function encodeLine(row: Row, table: StyleNumbers): StyleRun[] {
     const wide = cell.width === 2;
     const single = isSingle(cell.text);
     const texts: string[] = [];
-    while (index < end) {
+    let last: Cell | null = null;
+    let text = "";
+    for (; index < end; index++) {
       const next = row[index] ?? plainBlank;
-      if (next.width === 0) {
-        index++;
-        continue;
+      // Most cells are the object before them: blanks and lines.
+      if (next !== last) {
+        if (next.width === 0) continue;
+        const same = next.style === cell.style || table.indexOf(next.style) === style;
+        if (!same || (next.width === 2) !== wide || isSingle(next.text) !== single) break;
+        text = next.text.length > MAX_GRAPHEME ? next.text.slice(0, MAX_GRAPHEME) : next.text;
+        last = next;
       }
-      const same = next.style === cell.style || table.indexOf(next.style) === style;
-      if (!same || (next.width === 2) !== wide || isSingle(next.text) !== single) break;
-      texts.push(next.text.length > MAX_GRAPHEME ? next.text.slice(0, MAX_GRAPHEME) : next.text);
-      index++;
+      texts.push(text);
     }
     if (texts.length === 0) continue;
-    const text = single ? texts.join("") : texts;
-    if (wide) runs.push([text, style, 2]);
-    else if (style === 0 && typeof text === "string") runs.push(text);
-    else runs.push([text, style]);
+    const run = single ? texts.join("") : texts;
+    if (wide) runs.push([run, style, 2]);
+    else if (style === 0 && typeof run === "string") runs.push(run);
+    else runs.push([run, style]);
   }
   return runs;
 }
 
 function decodeLine(runs: readonly StyleRun[], styles: readonly Style[], cols: number): Row {
+  if (runs.length === 0) return blankRow(cols);
   const cells: Cell[] = [];
   for (const run of runs) {
     const [texts, index, width] = typeof run === "string" ? [run, 0, undefined] : run;
     const style = styles[index] ?? plainStyle;
+    let last: Cell | null = style === plainStyle ? plainBlank : null;
     for (const text of texts) {
       if (cells.length >= cols) break;
       // A wide character without room for its right half would break the row.
-      if (width !== 2) cells.push({ text, width: 1, style });
-      else if (cells.length + 2 > cols) cells.push({ text: " ", width: 1, style });
+      if (width !== 2) {
+        if (last?.text !== text) last = { text, width: 1, style };
+        cells.push(last);
+      } else if (cells.length + 2 > cols) cells.push({ text: " ", width: 1, style });
       else cells.push({ text, width: 2, style }, { text: "", width: 0, style });
     }
   }
@@ -270,7 +288,7 @@ export function applyFrame(
   if (!full && !fits) throw new Error("a partial frame arrived without its predecessor");
   const places = update.places ?? prev?.places;
   const styles = [plainStyle, ...update.styles.map(toStyle)];
-  const lines = full || prev === null ? Array.from({ length: rows }, () => blankLine(cols)) : [...prev.lines];
+  const lines = full || prev === null ? new Array<Row>(rows).fill(blankRow(cols)) : [...prev.lines];
   for (const [row, runs] of update.lines) if (row < rows) lines[row] = decodeLine(runs, styles, cols);
   return {
     view: {
@@ -288,10 +306,6 @@ export function applyFrame(
       clipboard: update.clipboard ?? null,
     },
   };
-}
-
-function blankLine(cols: number): Row {
-  return Array.from({ length: cols }, () => plainBlank);
 }
 
 function toStyle(wire: WireStyle): Style {

@@ -62,6 +62,23 @@ export interface Grid {
 
 export const plainStyle: Style = { fg: null, bg: null, flags: 0, link: null };
 
+/** The blank of the plain style: one object, so that two blanks are compared quickly. */
+export const plainBlank: Cell = { text: " ", width: 1, style: plainStyle };
+
+/** Widths whose blank row is kept: more than the panes of a window have. */
+const KEPT_WIDTHS = 64;
+const blankRows = new Map<number, Row>();
+
+/** A row of plain blanks: one object per width. */
+export function blankRow(cols: number): Row {
+  const known = blankRows.get(cols);
+  if (known !== undefined) return known;
+  if (blankRows.size >= KEPT_WIDTHS) blankRows.clear();
+  const row = new Array<Cell>(cols).fill(plainBlank);
+  blankRows.set(cols, row);
+  return row;
+}
+
 /** Whether two cells look the same. */
 export function sameCell(a: Cell, b: Cell | undefined): boolean {
   if (a === b) return true;

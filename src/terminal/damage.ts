@@ -5,7 +5,7 @@
  * since (once a frame), so unwatched output costs nothing. Each consumer remembers the epoch up to which it has
  * painted; there is nothing to subscribe to.
  */
-import { BG_EXTENDED, BG_STALE, CELL_WORDS, type StoredRow } from "./rows/xterm-row.ts";
+import { BG_EXTENDED, BG_STALE, CELL_WORDS, type StoredRow, usedCells } from "./rows/xterm-row.ts";
 
 const COMBINED = 0x20_0000;
 
@@ -38,9 +38,10 @@ export class Damage {
   /** Two hashes of 32 bits: a change that both miss is one in 10¹⁹. */
   private differs(row: StoredRow, y: number, cols: number): boolean {
     const data = row._data;
-    let a = 0x811c9dc5;
+    // The rest of the row is plain blanks.
+    const end = Math.min(cols, usedCells(row)) * CELL_WORDS;
+    let a = 0x811c9dc5 ^ end;
     let b = 0x9e3779b9;
-    const end = Math.min(cols, row.length) * CELL_WORDS;
     for (let i = 0; i < end; i += CELL_WORDS) {
       const content = data[i] ?? 0;
       const fg = data[i + 1] ?? 0;

@@ -11,7 +11,7 @@
 import { hasAgreedWidth } from "../../protocol/agreed-width.ts";
 import type { Frame, FrameEvents } from "../../protocol/frame.ts";
 import type { Cell, Row, Style } from "../../protocol/grid.ts";
-import { plainStyle, sameCell, sameStyle } from "../../protocol/grid.ts";
+import { blankRow, plainBlank, plainStyle, sameCell, sameStyle } from "../../protocol/grid.ts";
 import { cursorStyle, enterRendering, type OuterCaps, switchModes } from "./modes.ts";
 import { Pen } from "./pen.ts";
 
@@ -38,8 +38,9 @@ export function render(prev: Frame | null, next: Frame, events: FrameEvents, cap
   const screen = caps.altScreen ? "" : next.modes.alternate ? "\x1b[?1049h" : "\x1b[?1049l";
   const before = prev === null || switched ? screen + enterRendering : "";
   const scrolls = events.scrolled.length > 0 && !next.modes.alternate && !caps.altScreen;
-  if (scrolls) shown = pushScrolled(pen, shown, events.scrolled, next);
-  for (let row = 0; row < next.rows; row++) renderRow(pen, row, shown[row] ?? null, next.lines[row] ?? []);
+  const blank = blankRow(next.cols);
+  if (scrolls) shown = pushScrolled(pen, shown, events.scrolled, { rows: next.rows, blank });
+  for (let row = 0; row < next.rows; row++) renderRow(pen, row, shown[row] ?? null, next.lines[row] ?? [], blank);
   const rendered = pen.finish();
   const drawn = before + rendered;
   // Usually typed text: written at the cursor, which ends after it.
@@ -93,27 +94,32 @@ function pushScrolled(
   pen: Pen,
   before: readonly (Row | null)[],
   scrolled: readonly Row[],
-  { rows, cols }: Frame,
+  { rows, blank }: { readonly rows: number; readonly blank: Row },
 ): readonly (Row | null)[] {
-  const blank: Row = Array.from({ length: cols }, () => ({ text: " ", width: 1, style: plainStyle }) as const);
   let shown = before;
   for (let index = 0; index < scrolled.length; index += rows) {
     const portion = scrolled.slice(index, index + rows);
-    for (const [row, line] of portion.entries()) renderRow(pen, row, shown[row] ?? null, line);
+    for (const [row, line] of portion.entries()) renderRow(pen, row, shown[row] ?? null, line, blank);
     pen.scroll(portion.length);
     shown = [...shown.slice(portion.length), ...portion.map(() => blank)];
   }
   return shown;
 }
 
-/** @param shown null when the row's content is unknown */
-function renderRow(pen: Pen, row: number, shown: Row | null, line: Row): void {
-  if (shown === line) return;
+/**
+ * @param before null when the row's content is unknown: it is erased then, and only what is on it is written
+ * @param blank a row of plain blanks
+ */
+function renderRow(pen: Pen, row: number, before: Row | null, line: Row, blank: Row): void {
+  if (before === line) return;
+  const erases = before === null && pen.canErase(plainStyle);
+  if (erases) pen.eraseFrom(row, 0, plainStyle);
+  const shown = erases ? blank : before;
   const end = blankFrom(line);
-  const changed = (col: number) => shown === null || !sameCell(line[col] ?? blankCell, shown[col]);
+  const changed = (col: number) => shown === null || !sameCell(line[col] ?? plainBlank, shown[col]);
   let col = 0;
   while (col < line.length) {
-    if (!changed(col)) {
+    if (line[col] === shown?.[col] || !changed(col)) {
       col++;
       continue;
     }
@@ -121,7 +127,7 @@ function renderRow(pen: Pen, row: number, shown: Row | null, line: Row): void {
     // Blanks up to the row's end are erased, not written, so that they are not copied from the terminal.
     const erase = to > end && pen.canErase(line[end]?.style ?? plainStyle);
     const last = erase ? Math.max(from, end) : to;
-    for (let index = from; index < last; index++) pen.put(row, index, line[index] ?? blankCell);
+    for (let index = from; index < last; index++) pen.put(row, index, line[index] ?? plainBlank);
     if (erase) {
       pen.eraseFrom(row, last, line[end]?.style ?? plainStyle);
       return;
@@ -129,8 +135,6 @@ function renderRow(pen: Pen, row: number, shown: Row | null, line: Row): void {
     col = to;
   }
 }
-
-const blankCell: Cell = { text: " ", width: 1, style: plainStyle };
 
 /** The changed cells around a column, extended to whole characters on both sides and over short unchanged gaps. */
 function changedSpan(
@@ -164,11 +168,13 @@ function isOdd(cell: Cell | undefined, eastAsian: boolean): boolean {
 
 /** First column from which the row is blank in one style that erasing can produce. */
 function blankFrom(line: Row): number {
-  const style = line.at(-1)?.style;
+  const last = line.at(-1);
+  if (last === undefined) return 0;
+  const { style } = last;
   // Erasing keeps the background alone.
-  if (style === undefined || style.fg !== null || style.flags !== 0 || style.link !== null) return line.length;
+  if (last.text !== " " || style.fg !== null || style.flags !== 0 || style.link !== null) return line.length;
   let at = line.length;
-  while (at > 0 && isBlankIn(line[at - 1], style)) at--;
+  while (at > 0 && (line[at - 1] === last || isBlankIn(line[at - 1], style))) at--;
   return at;
 }
 

@@ -6,7 +6,7 @@
  * style belong to no line.
  */
 
-import type { Cell } from "../../protocol/grid.ts";
+import { blankRow, type Cell, plainBlank, type Row } from "../../protocol/grid.ts";
 import { PLACEHOLDER } from "../../protocol/placeholder.ts";
 import type { Format, Line, Span } from "../../protocol/screen.ts";
 import type { LinkTable } from "./hyperlinks.ts";
@@ -94,10 +94,12 @@ export function finishSpans(spans: Span[]): Span[] {
 }
 
 /** The row as cells to paint. */
-export function rowCells(row: StoredRow, cols: number, styles: StyleTable, links: LinkTable): Cell[] {
+export function rowCells(row: StoredRow, cols: number, styles: StyleTable, links: LinkTable): Row {
+  const used = Math.min(cols, usedCells(row));
+  if (used === 0) return blankRow(cols);
   const cells: Cell[] = [];
   const data = row._data;
-  for (let x = 0; x < cols; x++) {
+  for (let x = 0; x < used; x++) {
     const at = x * CELL_WORDS;
     const content = data[at] ?? 0;
     const bg = data[at + 2] ?? 0;
@@ -108,6 +110,7 @@ export function rowCells(row: StoredRow, cols: number, styles: StyleTable, links
     // The last column cannot hold a wide cell's left half alone.
     else cells.push(width === 2 && x === cols - 1 ? styles.ascii(32) : styles.cell(cellText(row, x), width));
   }
+  for (let x = used; x < cols; x++) cells.push(plainBlank);
   return cells;
 }
 

@@ -14,6 +14,7 @@ import {
   INVISIBLE,
   ITALIC,
   OVERLINE,
+  plainStyle,
   STRIKE,
   type Style,
   UNDERLINE,
@@ -148,7 +149,7 @@ export class StyleTable {
     let entry = this.entries.get(key);
     if (entry === undefined) {
       if (this.entries.size >= MAX_STYLES) this.entries.clear();
-      entry = { style: makeStyle(fg, bg, extra), cells: [] };
+      entry = { style: fg === 0 && bg === 0 && extra === null ? plainStyle : makeStyle(fg, bg, extra), cells: [] };
       this.entries.set(key, entry);
     }
     this.last = entry;

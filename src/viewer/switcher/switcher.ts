@@ -5,7 +5,7 @@
  * Owns the timer that refreshes list and preview, which ends when it is closed.
  */
 import { inAscii } from "../../compositor/ascii.ts";
-import { blankRow, Canvas } from "../../compositor/canvas.ts";
+import { Canvas } from "../../compositor/canvas.ts";
 import { visibleInput } from "../../compositor/dialog.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
@@ -14,6 +14,7 @@ import type { InputEvent } from "../../keys/types.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import { fuzzyRanked } from "../../protocol/fuzzy.ts";
+import { blankRow } from "../../protocol/grid.ts";
 import { insertText, lineOf, pastedText, textOfLine } from "../../session/line-editor.ts";
 import type { OwnDialog } from "../terminal/overlay-layer.ts";
 import type { SwitcherRow, SwitcherSource } from "./destinations.ts";

@@ -77,6 +77,22 @@ describe("rendering", () => {
     expect(bytesOf(render(before, blue, noEvents, { ...trueColor, bce: false }))).toContain(" ".repeat(40));
   });
 
+  test("a screen with unknown contents is erased, and only what is on the new one is written", async () => {
+    const cols = 200;
+    const next = textView(
+      Array.from({ length: 60 }, (_, row) => (row % 20 === 9 ? "─".repeat(cols) : `${" ".repeat(99)}│`)),
+      cols,
+    );
+    const bytes = render(null, next, noEvents, trueColor);
+    expect(bytesOf(bytes)).not.toContain("  ");
+    using outer = new OuterScreen(60, cols);
+    await outer.write("x".repeat(60 * cols));
+    await outer.write(bytes);
+    expect(describeRows(outer.grid().lines)).toEqual(describeRows(next.lines));
+    // Where blanks cannot be made by erasing they are written.
+    expect(bytesOf(render(null, next, noEvents, { ...trueColor, writesBlanks: true }))).toContain(" ".repeat(99));
+  });
+
   test("lines that left the top are in the terminal's own scrollback, once and in order", async () => {
     using outer = new OuterScreen(3, 20);
     let shown: Frame | null = null;

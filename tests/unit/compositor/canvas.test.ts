@@ -1,8 +1,8 @@
 /** However rows are cut and drawn over: each has its width in cells, and no wide character is left half. */
 import { expect, test } from "bun:test";
-import { Canvas, plainStyle } from "../../../src/compositor/canvas.ts";
+import { Canvas } from "../../../src/compositor/canvas.ts";
 import { clusters } from "../../../src/compositor/graphemes.ts";
-import type { Cell, Row } from "../../../src/protocol/grid.ts";
+import { type Cell, plainStyle, type Row } from "../../../src/protocol/grid.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
 
 const ROUNDS = 500;
