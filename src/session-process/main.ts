@@ -239,6 +239,7 @@ function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings, logg
       logger.warn("a command of the status line fails", { session: session.name, command, reason }),
     );
     live.onChanged(() => line.changed());
+    arrangement.events.on("listed", () => line.paneChanged());
     arrangement.events.on("rang", (pane) => arrangement.isSplit && line.rang(pane));
     arrangement.events.on("rendered", (pane) => line.rendered(pane));
     session.events.on("destroyed", () => line[Symbol.dispose]());

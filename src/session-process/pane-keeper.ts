@@ -127,6 +127,7 @@ export class PaneKeeper {
       },
       isTypedBeside: () => arrangement.isTypedBeside(id),
       hasOthers: () => arrangement.hasSeveral,
+      isFollowed: () => arrangement.hasSeveral || session.status !== null,
     });
     pane.events.on("chunk", ({ bytes }) => port.printed(bytes.length));
     pane.events.on("crashed", (error) =>

@@ -117,3 +117,17 @@ test("the marked pane's window has its sign", async () => {
   person.type(`${PREFIX}M`);
   await person.sees((text) => lastRow(text).trimEnd().endsWith("0:bash*"));
 });
+
+test("facts of the only pane follow it", async () => {
+  const config = `status_segments = ["windows", "exit", "gap", { text = "{directory} {title}" }]`;
+  await using all = await personAt({ config, status: "on" });
+  const { person } = all;
+  person.type("cd /usr\r");
+  await person.sees((text) => lastRow(text).endsWith(" /usr"));
+  person.type("printf '\\033]2;a title\\007'\r");
+  await person.sees((text) => lastRow(text).endsWith(" /usr a title"));
+  person.type("(exit 7)\r");
+  await person.sees((text) => lastRow(text).includes("0:bash*  exit 7 "));
+  person.type("exec cat\r");
+  await person.sees((text) => lastRow(text).startsWith(" 0:cat*"));
+});

@@ -59,8 +59,9 @@ interface LocalPaneOptions {
   readonly mouse: { readonly isAllowed: boolean };
   /** Whether a person has just typed in another pane. */
   isTypedBeside(): boolean;
-  /** Whether the session has other panes, whose entries in lists must stay current. */
   hasOthers(): boolean;
+  /** Whether its facts are displayed while they change: the session has other panes, or a status line. */
+  isFollowed(): boolean;
 }
 
 export class LocalPane implements PlacedPane {
@@ -219,7 +220,7 @@ export class LocalPane implements PlacedPane {
   paneInfo(asKnown = false): Omit<PaneInfo, "index" | "active"> {
     const { lastInfo: known } = this;
     // Outdated facts are checked later if there are other panes.
-    const isDue = this.isStale && !(this.options.hasOthers() && performance.now() - this.knownAt < INFO_MS);
+    const isDue = this.isStale && !(this.options.isFollowed() && performance.now() - this.knownAt < INFO_MS);
     if (!asKnown && (known === null || this.isForgotten || isDue)) return this.lookNow();
     const { cwd, pid } = this.pane;
     const { title, rows, cols } = this.pane.terminal;
@@ -311,7 +312,7 @@ export class LocalPane implements PlacedPane {
     this.isStale = true;
     if (this.port === null) return;
     this.port.listed();
-    if (!this.options.hasOthers() || this.timer !== null) return;
+    if (this.timer !== null || !this.options.isFollowed()) return;
     const wait = Math.max(ASK_MS, this.knownAt + INFO_MS - performance.now());
     this.timer = setTimeout(() => this.lookedAt(SETTLED_MS), wait);
     this.timer.unref();

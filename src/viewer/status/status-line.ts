@@ -111,6 +111,11 @@ export class StatusLine implements Disposable {
     this.clock = null;
   }
 
+  /** The facts of a pane may have changed. Runs per chunk. */
+  paneChanged(): void {
+    this.soon();
+  }
+
   /** A pane's bell rang. */
   rang(pane: string): void {
     this.mark(pane, "bell", "a bell");

@@ -30,7 +30,12 @@ async function made() {
 test("in one of several panes, and through its copy mode", async () => {
   const { live, own, given } = await made();
   await using _live = live;
-  const options = { mouse: { isAllowed: true }, isTypedBeside: () => false, hasOthers: () => true };
+  const options = {
+    mouse: { isAllowed: true },
+    isTypedBeside: () => false,
+    hasOthers: () => true,
+    isFollowed: () => true,
+  };
   const local = new LocalPane({ ownSession: own, session: own, ...options });
   local.type(bytes("a"), null, true);
   local.type(bytes("b"), null, false);
