@@ -12,7 +12,7 @@ import { takeIn } from "../../../src/history/import-journals.ts";
 import { Journal, journalsIn } from "../../../src/history/journal.ts";
 import type { HistoryPlaces } from "../../../src/history/paths.ts";
 import { History } from "../../../src/history/queries.ts";
-import type { HistoryRecord } from "../../../src/history/record.ts";
+import { type HistoryRecord, writeLine } from "../../../src/history/record.ts";
 import { removeCommands } from "../../../src/history/retention.ts";
 import { type HistorySearch, searchHistory } from "../../../src/history/search.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
@@ -368,6 +368,14 @@ describe("commands that have started", () => {
     journal.close();
     expect(found({ words: "ends" }).sort()).toEqual(["ends late", "never ends"]);
     expect(found({ words: "fill", limit: 200 })).toHaveLength(100);
+  });
+
+  test("text longer than any line does not hide the commands after it", () => {
+    wrote(command("before"));
+    const [path = ""] = journalsIn(places.journals);
+    // Three reads of the longest line, and no line end in the first two.
+    fs.appendFileSync(path, `${"x".repeat(2_500_000)}\n${writeLine({ seq: 2, record: command("after") })}`);
+    expect(found({}).sort()).toEqual(["after", "before"]);
   });
 
   test("a line truncated at a command's start costs neither this nor that", () => {
