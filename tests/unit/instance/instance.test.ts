@@ -268,6 +268,15 @@ describe("logs", () => {
     createLogger({ level: "debug", format: "json", write: () => undefined }).error("lost", { cyclic });
   });
 
+  test.if(process.getuid?.() === 0)("are not written to a file that another user made", () => {
+    using place = testInstance();
+    const file = join(place.dir, "server.log");
+    fs.writeFileSync(file, "", { mode: 0o666 });
+    fs.chownSync(file, 65_534, 65_534);
+    createLogger({ level: "info", format: "text", file }).info("secret");
+    expect(fs.readFileSync(file, "utf8")).toBe("");
+  });
+
   test("a file becomes FILE.1 when it is large", () => {
     using place = testInstance();
     const file = join(place.dir, "logs/server.log");

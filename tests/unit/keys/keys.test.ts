@@ -120,6 +120,7 @@ describe("sending keys by name", () => {
     const level1 = { modifyOtherKeys: 1 } as const;
     expect(encoded(["Ctrl+c", "Alt+x", "Backspace"], level1)).toBe("\x03\x1bx\x7f");
     expect(encoded(["Ctrl+Enter", "Shift+Enter", "Ctrl+1"], level1)).toBe("\x1b[27;5;13~\x1b[27;2;13~\x1b[27;5;49~");
+    expect(encoded(["Alt+Enter", "Alt+Tab"], level1)).toBe("\x1b\r\x1b\t");
     const level2 = { modifyOtherKeys: 2 } as const;
     expect(encoded(["Ctrl+c", "Alt+x", "Ctrl+Shift+c"], level2)).toBe("\x1b[27;5;99~\x1b[27;3;120~\x1b[27;6;67~");
     expect(encoded(["a", "A", "Enter", "Tab"], level2)).toBe("aA\r\t");
