@@ -71,7 +71,6 @@ export const agentOperations = [
     name: "agent.report",
     scope: "pane",
     access: "operate",
-    forAgents: "any",
     grant: "hook",
     summary: "Report of an agent's hook; accepted if the process belongs to the agent that holds the terminal",
     input: v.object({

@@ -187,6 +187,7 @@ export const paneOperations = [
     name: "pane.move",
     scope: "layout",
     access: "operate",
+    affects: "window",
     summary: "Move a pane beside another one, to another window or session, or into a new window",
     input: v.object({
       to: v.optional(v.nullable(described(v.string(), "destination pane, window or session; absent: a new window"))),

@@ -30,11 +30,17 @@ export function leaveFor({
 }: Acting & { readonly op: string; readonly input: unknown }): "observe" | "operate" | null {
   const { forAgents } = peerRequest(op);
   if (!op.startsWith("peer.") || agentOfCaller(caller) === null || forAgents === "free") return null;
-  if (forAgents === "read") return "observe";
-  if (op === "peer.reload" && isSet(input, "ask")) return null;
+  if (forAgents === "read") return hearsKeys(op, input) ? "operate" : "observe";
+  if ((op === "peer.reload" && isSet(input, "ask")) || (op === "peer.go" && isSet(input, "asks_only"))) return null;
   if (forAgents === undefined) throw new WshError("access_denied", `'${op}' is reserved for session processes`);
   const isStream = op === "peer.attach" || op === "peer.raw";
   return isStream && (access === "observe" || isSet(input, "read_only")) ? "observe" : "operate";
+}
+
+/** Whether a request subscribes to the keys that people press. */
+export function hearsKeys(op: string, input: unknown): boolean {
+  if (op !== "peer.subscribe" || typeof input !== "object" || input === null || !("events" in input)) return false;
+  return Array.isArray(input.events) && input.events.includes("input");
 }
 
 function isSet(input: unknown, field: string): boolean {

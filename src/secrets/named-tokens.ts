@@ -7,6 +7,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { randomToken } from "../base/random-token.ts";
 import type { Instance } from "../instance/paths.ts";
+import { NOTICE_TOKEN } from "../protocol/caller.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkTag } from "../protocol/names.ts";
@@ -15,7 +16,7 @@ import { PrivateList } from "./private-list.ts";
 /** Named tokens of an instance: far more than a person keeps track of; each costs a comparison per request. */
 const MAX_TOKENS = 100;
 /** Names that have another meaning in the audit log. */
-const reserved: ReadonlySet<string> = new Set(["own", "none", "socket", "direct", "unknown"]);
+const reserved: ReadonlySet<string> = new Set(["own", "none", "socket", "direct", "unknown", NOTICE_TOKEN]);
 
 const StoredTokenSchema = v.object({
   name: v.string(),

@@ -53,6 +53,11 @@ export interface PeerHandler {
   closed(peer: Peer): void;
 }
 
+/** The caller of an agent's own process: it has used no token or notice, whatever it says. */
+function actingFor(agent: string, { via: _, ...caller }: Caller): Caller {
+  return { ...caller, agent };
+}
+
 export class Peer {
   readonly outbox: Outbox;
   private readonly decoder = new MessageDecoder();
@@ -197,7 +202,7 @@ export class Peer {
     const { id, op, input, target, access, once, deadline, tells } = request;
     const waits = (waiting: WaitsForPerson): void =>
       this.send(messageTypes.event, { event: "waits_for_person", request: id, ...waiting });
-    const caller = this.agent === null ? request.caller : { ...request.caller, agent: this.agent };
+    const caller = this.agent === null ? request.caller : actingFor(this.agent, request.caller);
     const controller = new AbortController();
     this.running.set(id, controller);
     try {

@@ -124,6 +124,9 @@ async function serve(
       import("../../settings/watch.ts"),
       import("../../settings/settings.ts"),
     ]);
+  // Two instances without a given address must not share one.
+  const bind = parseBind(isDefault("bind") && instance.name !== defaultInstanceName ? FREE_PORT : values.bind);
+  const isChosen = (!flags.auth || flags.token !== undefined) && (await mayChooseToken(instance, flags, bind !== null));
   // Addresses, files and limits applied at the server's start stay; a mistake changes nothing.
   let wanted = loading.wantedOf(settings);
   watchConfig(instance.configFile, () => {
@@ -143,11 +146,10 @@ async function serve(
       file: values.log_file || undefined,
     }),
     hostname: hostname(values.hostname),
-    // Two instances without a given address must not share one.
-    bind: parseBind(isDefault("bind") && instance.name !== defaultInstanceName ? FREE_PORT : values.bind),
+    bind,
     publicUrl: values.public_url === "" ? undefined : new URL(values.public_url),
-    token: flags.token ?? null,
-    noAuth: !flags.auth,
+    token: isChosen ? (flags.token ?? null) : null,
+    noAuth: isChosen && !flags.auth,
     ephemeral: flags.ephemeral === true,
     corsOrigins: values.cors_origins,
     basePrefix: values.base_prefix,
@@ -172,6 +174,22 @@ async function serve(
       if (values.restore === "auto" && flags.ephemeral !== true) void restoreAll(instance);
     },
   });
+}
+
+/**
+ * Whether the server may be reached by a token of its starter's choice, or without one. An AI agent would become a
+ * person by it; without TCP, its choice is ignored, since variables are inherited.
+ * @throws WshError access_denied
+ */
+async function mayChooseToken(instance: Instance, { auth }: ServerFlags, hasTcp: boolean): Promise<boolean> {
+  const { requirePerson } = await import("../session/client.ts");
+  try {
+    await requirePerson(instance, `wsh server ${auth ? "--token (WSH_TOKEN)" : "--no-auth (WSH_NO_AUTH)"}`);
+    return true;
+  } catch (thrown) {
+    if (hasTcp) throw thrown;
+    return false;
+  }
 }
 
 /** The current key settings, for terminals in pages. @throws WshError invalid_setting */

@@ -160,6 +160,18 @@ export class AgentWatch {
     this.alarm.set(now);
   }
 
+  /**
+   * The agent for which a process of the pane reports; null: a program that is not known as one; undefined: its report
+   * changes nothing.
+   */
+  reportedBy(pid: number): string | null | undefined {
+    const { port } = this;
+    const program = port.pid();
+    const chain = program === null ? null : lineageOf(port.lineage, pid, program);
+    const process = chain === null ? "nested" : reporter(chain, (each) => this.match(each));
+    return process === "nested" ? undefined : (process?.name ?? null);
+  }
+
   /** Handles a hook's report. Checks the foreground first, to attribute it to an agent that has just started. */
   report(report: AgentReport): ReportOutcome {
     const { port } = this;

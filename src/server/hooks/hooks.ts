@@ -276,7 +276,9 @@ export class Hooks {
       return null;
     }
     const isOpen = this.port.isOpen();
-    const notice = isOpen ? whole : bareNotice(whole);
+    const readable = isOpen ? whole : bareNotice(whole);
+    // An agent that chose the settings would get the buttons for the person's answers.
+    const notice = acting.WSH_AGENT === undefined ? readable : { ...readable, answers: [] };
     if (notify.run !== undefined) {
       const { kind: WSH_NOTICE, title: WSH_NOTICE_TITLE, text: WSH_NOTICE_TEXT } = notice;
       const text = { WSH_NOTICE, WSH_NOTICE_TITLE, WSH_NOTICE_TEXT };

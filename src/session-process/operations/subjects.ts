@@ -5,13 +5,14 @@
 import * as v from "valibot";
 import type { Operation } from "../../operations/define.ts";
 import { peerRequest } from "../../operations/peer-requests.ts";
-import { leaveFor } from "../../operations/rights.ts";
+import { hearsKeys, leaveFor } from "../../operations/rights.ts";
 import { addressesPane, isForPane } from "../../operations/routing.ts";
 import { findOperation, type OperationName } from "../../operations/table.ts";
 import { foregroundName } from "../../platform/foreground.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { quoted, visibleJson } from "../../protocol/harmless-text.ts";
-import type { Owner } from "../../protocol/owner.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { agentOfCaller, type Owner } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import { plural } from "../../protocol/plural.ts";
 import type { PasteBuffers } from "../../session/paste-buffers.ts";
@@ -20,12 +21,16 @@ import type { PeerRequest } from "../../wire/peer.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
 import type { SessionParts } from "../parts.ts";
 import type { Subject } from "../permission.ts";
+import { isElsewhere } from "./layout/subject.ts";
 
 const AddingSchema = v.looseObject({
   focus: v.optional(v.unknown()),
   float: v.optional(v.unknown()),
   whole: v.optional(v.unknown()),
+  synchronized: v.optional(v.unknown()),
 });
+const ReportSchema = v.looseObject({ pid: v.optional(v.unknown()) });
+const PlacesSchema = v.looseObject({ to: v.optional(v.unknown()), with: v.optional(v.unknown()) });
 const BufferSchema = v.looseObject({
   buffer: v.optional(v.string()),
   new_name: v.optional(v.string()),
@@ -38,7 +43,7 @@ const LeaveSchema = v.object({
   /** Whether the same call follows: an answer "once" then counts for it. */
   ahead: v.optional(v.boolean(), false),
 });
-const TmuxSchema = v.object({ tmux: v.string() });
+const TmuxSchema = v.strictObject({ tmux: v.string() });
 /** What commands of tmux do that change nothing by an operation, by their first word, as described to the person. */
 const tmuxSummaries: Readonly<Record<string, string>> = {
   "pipe-pane": "Connect the pane's output or input with a command",
@@ -53,10 +58,11 @@ const tmuxSummaries: Readonly<Record<string, string>> = {
 export function leaveOf(parts: SessionParts, request: PeerRequest) {
   const name = request.op.replace("peer.", "");
   if (request.op !== "peer.leave") {
+    const summary = hearsKeys(request.op, request.input) ? "Read every key that people press there" : null;
     const operation = {
       name,
       access: leaveFor(request) ?? "observe",
-      summary: peerRequest(request.op).summary ?? "Take part",
+      summary: summary ?? peerRequest(request.op).summary ?? "Take part",
     };
     return { asked: request, operation, subject: () => subjectOf(parts, request), ahead: false };
   }
@@ -65,7 +71,12 @@ export function leaveOf(parts: SessionParts, request: PeerRequest) {
   if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
   const asked = { ...request, op, input };
   const subject = (): Subject => subjectOf(parts, ahead ? asked : { ...asked, op: "peer.leave" });
-  return { asked, operation: { ...operation, summary: summaryHere(operation, input) }, subject, ahead };
+  return {
+    asked,
+    operation: ahead ? operation : { ...operation, summary: summaryHere(operation, input) },
+    subject,
+    ahead,
+  };
 }
 
 /** Describes an operation by its effect on this session if the agent calls it from another one, or a command of tmux. */
@@ -108,7 +119,7 @@ export function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
 function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane: string, isPane: boolean) {
   const { session, locals, arrangement } = parts;
   const { affects, access } = affected(op);
-  const ownersOf = (panes: readonly string[]) => panes.map((id) => locals.get(id)?.ownSession.owner ?? session.owner);
+  const ownersOf = (panes: readonly string[]) => panes.map((id) => ownerOfPane(parts, id));
   if (op.startsWith("buffer.")) {
     // A private session has its own; all others are everybody's, to read.
     const own = session.isPrivate ? [session.owner] : [];
@@ -116,12 +127,16 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
     const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
     return [...own, ...typedInto, ...bufferOwners(session.buffers, op, input)];
   }
+  if (op === "agent.report" && isOfItself(parts, { caller, input }, pane)) return [];
   if (isPane || affects === "pane") return ownersOf([pane]);
-  if (affects === "session") return [session.owner, ...ownersOf([...locals.keys()])];
+  const all = new Set([...locals.keys(), ...Object.keys(arrangement.state.panes)]);
+  if (affects === "session") return [session.owner, ...ownersOf([...all])];
   const inWindow = ownersOf(panesIn(windowWith(arrangement.state, pane)));
   if (affects === "panes") return inWindow;
-  if (affects === "window") return [session.owner, ...inWindow];
-  const { focus, float, whole } = parse(AddingSchema, input);
+  if (affects === "window") return [session.owner, ...inWindow, ...ownersOf(placesNamed(parts, op, input))];
+  const { focus, float, whole, synchronized } = parse(AddingSchema, input);
+  // What is typed into one pane reaches all.
+  if (op === "window.update" && synchronized !== undefined) return [session.owner, ...inWindow];
   if (op === "pane.split" && (float === true || whole === true)) return [session.owner, ...inWindow];
   if (focus === true || (op !== "pane.split" && op !== "window.create")) return [session.owner];
   // An agent of this session may add windows to it, and divide the pane that it runs in or owns.
@@ -129,6 +144,38 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
     caller.agent !== undefined && local?.pane.agent.info?.name === caller.agent;
   if (op === "pane.split") return runs(locals.get(pane)) ? [] : ownersOf([pane]);
   return [...locals.values()].some(runs) ? [] : [session.owner];
+}
+
+/** Whether an agent reports its own state, or nothing that is accepted: the call itself names the reporting process. */
+function isOfItself({ locals }: SessionParts, by: Pick<PeerRequest, "caller" | "input">, pane: string): boolean {
+  const { pid } = parse(ReportSchema, by.input);
+  const reported = typeof pid === "number" ? locals.get(pane)?.pane.agent.reportedBy(pid) : undefined;
+  return reported === undefined || reported === agentOfCaller(by.caller);
+}
+
+/** The owner of a pane here, also of one that runs in another process; a view counts as a part of the session. */
+function ownerOfPane({ session, locals, arrangement }: SessionParts, id: string): Owner | null {
+  const local = locals.get(id);
+  if (local !== undefined) return local.ownSession.owner ?? session.owner;
+  const link = arrangement.placed.get(id)?.link;
+  return link?.isGuest === true ? link.owner : session.owner;
+}
+
+/** The panes of this session besides the target's window that a move or swap changes. */
+function placesNamed(parts: SessionParts, op: string, input: unknown): readonly string[] {
+  const { state } = parts.arrangement;
+  if (op === "window.swap") return Object.keys(state.panes);
+  const { to, with: other } = parse(PlacesSchema, input);
+  const place = op === "pane.move" ? to : op === "pane.swap" ? other : undefined;
+  if (typeof place !== "string") return [];
+  try {
+    // The other session of a move is asked itself.
+    const isHere = op === "pane.swap" || !isElsewhere(parts, parseTarget(place));
+    return isHere ? panesIn(windowWith(state, parts.place(place).pane)) : [];
+  } catch {
+    // It names a neighbour in the window, or nothing, which the operation reports.
+    return [];
+  }
 }
 
 function affected(op: string): Pick<Operation, "access"> & { readonly affects?: Operation["affects"] | undefined } {

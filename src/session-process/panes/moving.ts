@@ -322,7 +322,7 @@ export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request:
   switch (request.op) {
     case "peer.pane":
       await local.refresh();
-      return { info: local.paneInfo() };
+      return { info: local.paneInfo(), owner: local.ownSession.owner };
     case "peer.end_pane":
       await local.endProgram();
       return {};

@@ -3,6 +3,7 @@ import type { AgentInfo } from "../../protocol/agent.ts";
 import type { OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
+import type { Owner } from "../../protocol/owner.ts";
 import type { EventDetails } from "../../protocol/recorded-events.ts";
 import type { PaneInfo, SessionInfo } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -19,6 +20,8 @@ export interface PaneLink {
   readonly socket: string;
   /** Info of the session that has it. */
   readonly info: SessionInfo;
+  /** Owner of a guest, who may be another one than that of the session whose process runs it; null: unknown. */
+  readonly owner: Owner | null;
   /** Reports whether anyone looks at it. */
   watched(on: boolean): void;
   belongsTo(home: { readonly number: number; readonly name: string }): void;

@@ -15,6 +15,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import { applyFrame, FrameUpdateSchema } from "../../protocol/frame-codec.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
+import { type Owner, OwnerSchema } from "../../protocol/owner.ts";
 import { ReportedEventSchema } from "../../protocol/recorded-events.ts";
 import { type PaneInfo, PaneInfoSchema, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -68,6 +69,7 @@ export class ViewLink implements PlacedPane, PaneLink {
   frame: Frame | null = null;
   pictures: Kept.LinkedPictures | null = null;
   info: SessionInfo;
+  owner: Owner | null = null;
   private infoAt = performance.now();
   private asking = false;
   private later: Timer | null = null;
@@ -283,8 +285,10 @@ export class ViewLink implements PlacedPane, PaneLink {
       return;
     }
     const before = this.lastInfo?.agent;
-    const { info } = v.parse(v.object({ info: KnownSchema }), await this.request("peer.pane", {}));
+    const answer = await this.request("peer.pane", {});
+    const { info, owner } = v.parse(v.object({ info: KnownSchema, owner: v.nullish(OwnerSchema) }), answer);
     this.lastInfo = info;
+    this.owner = owner ?? null;
     this.infoAt = performance.now();
     if (!Bun.deepEquals(before, info.agent)) this.port.agent(info.agent ?? null);
     this.port.listed();

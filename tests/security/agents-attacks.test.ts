@@ -1,0 +1,257 @@
+/**
+ * What an agent tries against a person's sessions by requests that it writes itself, by calls that look harmless, and
+ * by false reports. Each was possible once, unasked.
+ */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { parseTarget } from "../../src/protocol/names.ts";
+import { findSession } from "../../src/registry/registry.ts";
+import { McpInstance } from "../support/mcp-instance.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { program } from "../support/wsh-program.ts";
+
+setDefaultTimeout(60_000);
+
+const wsh = new McpInstance({}, { config: "# agents_may has its default\n" });
+
+beforeAll(() => {
+  fs.mkdirSync(join(wsh.dir, "any"), { recursive: true });
+  // A copy: a running program keeps its file from being written.
+  for (const agent of ["claude", "codex"])
+    fs.writeFileSync(join(wsh.dir, "any", agent), '#!/bin/bash\n"$@"\n', { mode: 0o700 });
+});
+afterAll(() => wsh[Symbol.asyncDispose]());
+
+async function asAgent(more: Readonly<Record<string, string>>, ...words: readonly string[]) {
+  const env = { ...wsh.env, ...more };
+  const child = Bun.spawn([join(wsh.dir, "any", "claude"), ...words], {
+    ...{ cwd: wsh.dir, env, stdout: "pipe", stderr: "pipe" },
+  });
+  const [output, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, output, error };
+}
+
+const byAgent = (...args: readonly string[]) => asAgent({}, ...program, ...args);
+
+interface Raw {
+  readonly op: string;
+  readonly input?: object;
+  readonly target?: string;
+  readonly via?: string;
+}
+
+/** Requests that an agent's program writes itself. @returns an error's code and message, or the answer, of each */
+async function raw(session: string, ...requests: readonly Raw[]): Promise<string[]> {
+  const { socket } = findSession(wsh.instance, parseTarget(session));
+  const script = `
+    import { Connection } from "${join(import.meta.dir, "../../src/wire/connection.ts")}";
+    const { connection } = await Connection.open(${JSON.stringify(socket)}, "server");
+    for (const { op, input = {}, target, via } of ${JSON.stringify(requests)}) {
+      const caller = { kind: "http", id: "x", connected: true, ...(via && { via: { token: via, peer: null } }) };
+      await connection
+        .request(op, input, { caller, access: "admin", ...(target && { target }) })
+        .then((answer) => console.log(JSON.stringify(answer)), ({ code, message }) => console.log(code + ": " + message));
+    }
+    process.exit();`;
+  const { output } = await asAgent({}, process.execPath, "-e", script);
+  return output.trim().split("\n");
+}
+
+/** A session with a person at a terminal, who answers by a number. */
+async function asking(name: string) {
+  await wsh.session(name, "--", "bash", "--norc");
+  const terminal = await EmulatorTerminal.attach(wsh, name, { seen: "bash-", rows: 24, cols: 100 });
+  return {
+    terminal,
+    async answer(key: string, about: string): Promise<string> {
+      const shown = await terminal.sees((text) => text.includes(about) && text.includes("Enter answers"));
+      terminal.type(key);
+      await terminal.sees(new RegExp(`${key} >`));
+      terminal.type("\r");
+      await terminal.sees((text) => !text.includes("Enter answers"));
+      return shown;
+    },
+    [Symbol.asyncDispose]: () => terminal[Symbol.asyncDispose](),
+  };
+}
+
+const panesOf = async (session: string): Promise<{ id: string; pid: number; window: string }[]> =>
+  JSON.parse(await wsh.ok("pane", "list", session, "--json"));
+
+test("an agent reads a person's screen, but asks before it hears the keys that people press", async () => {
+  await wsh.session("keys");
+  const subscribe = (events: readonly string[]) => ({ op: "peer.subscribe", input: { events, call: 0 } });
+  expect(await raw("keys", subscribe(["lines"]), subscribe(["lines", "input"]))).toEqual([
+    "{}",
+    expect.stringMatching(/^access_denied: claude may not subscribe in 'keys'; it belongs to a person/),
+  ]);
+  await byAgent("new", "own-keys");
+  expect(await raw("own-keys", subscribe(["input"]))).toEqual(["{}"]);
+  await byAgent("kill", "own-keys");
+});
+
+test("an agent asks before it switches a person's terminal to another session, whatever process it names", async () => {
+  await using person = await asking("stays");
+  await byAgent("new", "trap");
+  person.terminal.type("echo typed-$((40 + 2))\r");
+  await person.terminal.sees("typed-42");
+  const [shell] = await panesOf("stays");
+  const { socket, session } = findSession(wsh.instance, parseTarget("trap"));
+  const place = { socket, number: session ?? 0, session: "trap" };
+  const gone = raw("stays", { op: "peer.go", input: { pid: shell?.pid, ...place } });
+  const shown = await person.answer("4", "act on session 'stays'");
+  expect(shown).toContain("Show another session at the terminal");
+  expect(await gone).toEqual([expect.stringContaining("the person has not allowed it")]);
+  expect((await wsh.list()).find(({ name }) => name === "stays")?.attached).toBe(1);
+  await byAgent("kill", "trap");
+});
+
+test("a dialog about one of several panes says what the command does there", async () => {
+  await using person = await asking("several");
+  for (let more = 0; more < 2; more++) await wsh.ok("split", "several", "--", "sleep 300");
+  const ended = byAgent("tmux", "kill-pane", "-a", "-t", "several:0.0");
+  const shown = await person.answer("4", "act on session 'several'");
+  expect(shown).toContain("End a pane's program");
+  expect(shown).not.toContain("Show this in another session");
+  expect((await ended).error).toContain("the person has not allowed it");
+  expect(await panesOf("several")).toHaveLength(3);
+  // A field that the operation does not have changes no word of the dialog.
+  const input = { tmux: "set-option @harmless x", data: "typed" };
+  const sent = raw("several", { op: "peer.leave", input: { op: "input.send", input, ahead: true } });
+  expect(await person.answer("4", "act on session 'several'")).toContain("Type text, bytes or keys");
+  expect(await sent).toEqual([expect.stringContaining("access_denied")]);
+});
+
+test("a person's pane stays the person's in an agent's session: also one that another process runs", async () => {
+  await byAgent("new", "lair");
+  await byAgent("new", "lair-2");
+  await wsh.session("giver", "--", "sleep 300");
+  const moved = (await wsh.ok("split", "giver", "--", "sleep 301")).trim();
+  await wsh.ok("pane", "move", moved, "--to", "lair");
+  const [own, guest] = await panesOf("lair");
+  expect(guest?.id).toBe(moved);
+  const made = (await byAgent("window", "new", "lair")).output.trim();
+  const other = (await panesOf("lair")).find(({ window }) => window === made)?.id ?? "";
+  const refused = async (): Promise<void> => {
+    for (const args of [
+      ["kill", "lair"],
+      ["pane", "close", moved],
+      ["pane", "move", moved, "--to", "lair-2"],
+      ["pane", "move", moved],
+      ["pane", "move", other, "--to", moved],
+      ["pane", "swap", other, moved],
+      ["window", "swap", made, "0"],
+      ["window", "synchronize", own?.id ?? "", "on"],
+    ])
+      expect([args, await byAgent(...args)]).toEqual([
+        ...[args, expect.objectContaining({ code: 1, error: expect.stringContaining("belongs to a person") })],
+      ]);
+  };
+  await refused();
+  // The same for one that the agent's session runs.
+  await wsh.ok("pane", "close", moved);
+  const local = (await wsh.ok("split", "lair:0.0", "--", "sleep 302")).trim();
+  for (const args of [
+    ["pane", "move", local, "--to", "lair-2"],
+    ["pane", "move", other, "--to", local],
+    ["pane", "swap", other, local],
+  ])
+    expect([args, (await byAgent(...args)).error]).toEqual([args, expect.stringContaining("belongs to a person")]);
+  await wsh.ok("pane", "close", local);
+  // Its own panes it arranges as before.
+  expect(await byAgent("pane", "swap", other, own?.id ?? "")).toMatchObject({ code: 0 });
+  expect(await byAgent("pane", "move", other, "--to", "lair-2")).toMatchObject({ code: 0 });
+  expect(await byAgent("kill", "lair", "lair-2")).toMatchObject({ code: 0 });
+  await wsh.ok("kill", "giver");
+});
+
+test("an agent's own program cannot claim the token of another agent", async () => {
+  const token = (await wsh.ok("token", "create", "others", "--access", "operate")).trim();
+  const server = wsh.spawn(["server", "--bind", "127.0.0.1:0"]);
+  const address = await wsh.address(server);
+  const headers = { Authorization: `Bearer ${token}`, "Wsh-Agent": "claude", "Content-Type": "application/json" };
+  const body = JSON.stringify({ name: "tokens" });
+  expect((await fetch(new URL("/sessions", address), { method: "POST", headers, body })).status).toBe(201);
+  const owner = (await wsh.list()).find(({ name }) => name === "tokens")?.owner;
+  expect(owner).toEqual({ kind: "agent", name: "claude (others)" });
+  expect(await raw("tokens", { op: "session.kill", via: "others" })).toEqual([
+    expect.stringMatching(/^access_denied: claude may not session.kill in 'tokens'; it belongs to the agent/),
+  ]);
+  expect((await wsh.run("token", "create", "notice")).stderr).toContain("'notice' is reserved");
+  await wsh.ok("kill", "tokens");
+  server.kill("SIGTERM");
+  await server.exited;
+});
+
+test("an agent reports for itself: it neither speaks for another one, nor makes a program of a person its own", async () => {
+  await wsh.session("codexs", "--", `'${join(wsh.dir, "any", "codex")}' sleep 300`);
+  await until("codex is seen", async () => (await wsh.ok("agents", "--json")).includes('"codexs"'));
+  await wsh.session("editor", "--", "sleep 300");
+  const report = (pid: number | undefined, agent: string) => ({
+    op: "agent.report",
+    input: { agent, event: "Stop", state: "needs_input", message: "type your password", pid },
+  });
+  const pidOf = async (session: string) => (await panesOf(session))[0]?.pid;
+  for (const [session, agent] of [
+    ["codexs", "codex"],
+    ["codexs", "claude"],
+    ["editor", "claude"],
+  ] as const)
+    expect(await raw(session, report(await pidOf(session), agent))).toEqual([
+      expect.stringMatching(/^access_denied: claude may not agent.report in/),
+    ]);
+  expect((await byAgent("window", "new", "editor")).error).toContain("claude may not");
+  expect(await wsh.ok("agents", "--json")).not.toContain("password");
+  // Its own hook, in a person's session; and that of an unknown program in a session of its own.
+  await wsh.session("claudes", "--", `'${join(wsh.dir, "any", "claude")}' sleep 300`);
+  await until("claude is seen", async () => (await wsh.ok("agents", "--json")).includes('"claudes"'));
+  expect(await raw("claudes", report(await pidOf("claudes"), "claude"))).toEqual(['{"accepted":true}']);
+  await byAgent("new", "its-own", "--", "sleep 300");
+  expect(await raw("its-own", report(await pidOf("its-own"), "brandnew"))).toEqual(['{"accepted":true}']);
+  await wsh.ok("kill", "codexs", "editor", "claudes", "its-own");
+});
+
+test("a server that an agent starts gives it no buttons of notices, and no token of its choice", async () => {
+  const heard: { kind: string; actions: unknown[] }[] = [];
+  using sink = Bun.serve({
+    ...{ hostname: "127.0.0.1", port: 0 },
+    fetch: async (request) => {
+      heard.push((await request.json()) as (typeof heard)[number]);
+      return new Response();
+    },
+  });
+  const chosen = join(wsh.dir, "chosen.toml");
+  const notify = `[[notify]]\nway = "webhook"\nurl = "${sink.url.origin}/x"\n`;
+  fs.writeFileSync(chosen, `public_url = "http://127.0.0.1:1"\n${notify}`);
+  await wsh.ok("-L", "its", "new", "questions");
+  const started = await asAgent({ WSH_CONFIG: chosen }, ...program, "-L", "its", "server", "--ensure");
+  expect(started.code).toBe(0);
+  const asked = wsh.run(
+    "-L",
+    "its",
+    "ask",
+    "Deploy?",
+    "--kind",
+    "confirm",
+    "--session",
+    "questions",
+    "--wait-for-person",
+  );
+  await until("the notice", () => heard.length > 0);
+  expect(heard).toEqual([expect.objectContaining({ kind: "question", actions: [] })]);
+  await wsh.ok("-L", "its", "stop");
+  expect((await asked).code).not.toBe(0);
+  for (const [more, args] of [
+    [{}, ["--no-auth"]],
+    [{}, ["--token", "x".repeat(32)]],
+    [{ WSH_TOKEN: "x".repeat(32) }, []],
+    [{ WSH_NO_AUTH: "1" }, []],
+  ] as const)
+    for (const how of args[0] === "--no-auth" ? [[]] : [[], ["--ensure"]])
+      expect([
+        { more, args, how },
+        (await asAgent(more, ...program, "-L", "other", "server", "--bind", "127.0.0.1:0", ...args, ...how)).error,
+      ]).toEqual([{ more, args, how }, expect.stringContaining("claude may not use wsh server")]);
+});
