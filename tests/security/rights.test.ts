@@ -130,6 +130,8 @@ const ownProcesses: readonly string[] = [
     "reload",
     "restart_pane",
     "return_window",
+    "secret",
+    "secret_prompt",
     "shown_in",
     "swap_window",
     "take_window",

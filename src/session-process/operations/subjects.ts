@@ -135,7 +135,7 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
   if (affects === "panes") return inWindow;
   if (affects === "window") return [session.owner, ...inWindow, ...ownersOf(placesNamed(parts, op, input))];
   const { focus, float, whole, synchronized } = parse(AddingSchema, input);
-  // What is typed into one pane reaches all.
+  // Input for one pane reaches all of them.
   if (op === "window.update" && synchronized !== undefined) return [session.owner, ...inWindow];
   if (op === "pane.split" && (float === true || whole === true)) return [session.owner, ...inWindow];
   if (focus === true || (op !== "pane.split" && op !== "window.create")) return [session.owner];
