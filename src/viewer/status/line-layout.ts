@@ -1,7 +1,8 @@
 /** The status line in the width of a terminal: a left part, a middle and a right one, and what is left out. Pure. */
 import { theme } from "../../compositor/theme.ts";
+import type { Style } from "../../protocol/grid.ts";
 import type { StatusText } from "../../session/types.ts";
-import { cutGroup, type Group, groupsOf, type Segment, type StatusFacts } from "./segments.ts";
+import { baseStyle, cutGroup, type Group, groupsOf, type Segment, type StatusFacts } from "./segments.ts";
 
 type Parts = readonly [left: readonly Group[], middle: readonly Group[], right: readonly Group[]];
 
@@ -17,7 +18,7 @@ const isPlace = (group: Group): boolean => isWindow(group) || group.target?.kind
 export function statusText(facts: StatusFacts, segments: readonly Segment[], cols: number): StatusText {
   const whole = partsOf(segments, facts, false);
   const parts = widthOf(whole.flat()) <= cols ? whole : fitting(partsOf(segments, facts, true), cols);
-  const groups = placed(parts, cols);
+  const groups = placed(parts, gapStyles(segments), cols);
   return {
     spans: groups.flatMap(({ spans }) => spans),
     targetAt(col) {
@@ -97,13 +98,21 @@ function aroundCurrent(parts: Parts, cols: number): Parts {
   return cols === 0 || widthOf(made.flat()) <= cols ? made : [windows.slice(position, position + 1), [], []];
 }
 
+/** The styles of the blanks before and after the middle. */
+function gapStyles(segments: readonly Segment[]): readonly [Style, Style] {
+  const gaps = segments.filter(({ kind }) => kind === "gap").map(baseStyle);
+  const [first = theme.status, second = first] = gaps;
+  return [first, second];
+}
+
 /** The parts with blanks between them: the middle is in the middle of the line if its neighbours leave room there. */
-function placed([left, middle, right]: Parts, cols: number): readonly Group[] {
+function placed([left, middle, right]: Parts, styles: readonly [Style, Style], cols: number): readonly Group[] {
   const [before, own, after] = [widthOf(left), widthOf(middle), widthOf(right)];
-  const blanks = (count: number): Group => {
+  const blanks = (count: number, style: Style): Group => {
     const width = Math.max(0, count);
-    return { spans: [{ text: " ".repeat(width), style: theme.status }], width };
+    return { spans: [{ text: " ".repeat(width), style }], width };
   };
   const at = Math.max(before, Math.min(Math.floor((cols - own) / 2), cols - after - own));
-  return [...left, blanks(at - before), ...middle, blanks(cols - at - own - after), ...right];
+  const [first, second] = styles;
+  return [...left, blanks(at - before, first), ...middle, blanks(cols - at - own - after, second), ...right];
 }

@@ -154,10 +154,15 @@ export function cutGroup(whole: Group, cells: number): Group {
   return groupOf(spans, whole.target);
 }
 
+/** The style of a segment, over that of the line. */
+export function baseStyle({ look }: Pick<Segment, "look">): Style {
+  return look === null ? theme.status : lookOver(theme.status, look);
+}
+
 /** @param isShort without names of windows in the background */
 export function groupsOf(segment: Segment, facts: StatusFacts, isShort: boolean): Group[] {
   const { kind, width } = segment;
-  const base = segment.look === null ? theme.status : lookOver(theme.status, segment.look);
+  const base = baseStyle(segment);
   const alert = roleOver(base, "status_alert");
   const name = (text: string): string => short(text, width ?? LONGEST_NAME);
   const cut = (made: Group): Group => (width === null ? made : cutGroup(made, width));

@@ -63,6 +63,16 @@ describe("styles", () => {
     expect(plainLook(styleOf(line, "0:"))).toMatchObject({ fg: null, bg: null, flags: ITALIC | BOLD });
   });
 
+  test("of gaps fill the blanks of the line", () => {
+    const gap = (style: string): StatusSegment => ({ segment: "gap", style });
+    const blanks = (segments: readonly StatusSegment[]) =>
+      lineOf(segments, 30).spans.flatMap(({ text, style }) => (/^ +$/.test(text) ? [style.bg] : []));
+    const [red, blue] = [{ indexed: 1 }, { indexed: 4 }];
+    expect(blanks([{ text: "a" }, gap("on red"), { text: "b" }, gap("on blue"), { text: "c" }])).toEqual([red, blue]);
+    expect(blanks([{ text: "a" }, gap("on red")])).toEqual([red, red]);
+    expect(new Set(blanks([{ text: "a" }]))).toEqual(new Set([theme.status.bg]));
+  });
+
   test("dim and reverse are faint and inverse", () => {
     expect(parseStyle("dim reverse")).toEqual({ fg: null, bg: null, flags: FAINT | INVERSE });
   });
