@@ -259,6 +259,16 @@ browserTest("sessions are made, renamed, tagged, and ended with time to take it 
   await page.click("[data-session='made-here'] [aria-label^='Rename']");
   await page.waitForSelector("dialog[aria-label=Rename] input");
   await page.$eval("dialog[aria-label=Rename] input", (input) => input.select());
+  await page.keyboard.type("first");
+  await page.keyboard.press("Enter");
+  // Why it is refused can be read above the dialog, which stays.
+  await page.waitForFunction(() => {
+    const message = document.querySelector(".toast.error span");
+    const { left, top, width, height } = message?.getBoundingClientRect() ?? new DOMRect();
+    const topmost = document.elementFromPoint(left + width / 2, top + height / 2);
+    return message?.textContent?.includes("first") === true && topmost === message;
+  });
+  await page.$eval("dialog[aria-label=Rename] input", (input) => input.select());
   await page.keyboard.type("renamed");
   await page.keyboard.press("Enter");
   await page.waitForSelector("[data-session=renamed]");

@@ -108,6 +108,21 @@ browserTest("a shared session is seen, alone; it cannot be typed into; revoking 
   ).toEqual(["shared"]);
   expect(page.url()).not.toContain(code);
   await page.waitForSelector(".badge");
+  // Nothing is offered that would be refused.
+  const labels = await page.$$eval("button", (buttons) =>
+    buttons.map((button) => button.ariaLabel ?? button.textContent),
+  );
+  expect(labels).toContainValues(["Find", "Close", "Palette"]);
+  expect(labels.filter((label) => /split|new |rename|tags|end /i.test(label ?? ""))).toEqual([]);
+  await page.click('button[aria-label="Palette"]');
+  await page.waitForSelector("dialog[open] [role=option]");
+  const offered = await page.$$eval("dialog [role=option] span", (names) =>
+    names.map(({ textContent }) => textContent),
+  );
+  expect(offered).toContainValues(["Find", "Settings"]);
+  expect(offered.filter((name) => /split|new |rename|tags|end |close|zoom/i.test(name ?? ""))).toEqual([]);
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { hidden: true });
   const before = await text();
   await page.click(".pane");
   await page.keyboard.type("echo typed-by-guest\r");

@@ -16,11 +16,14 @@ export interface PageAction {
   readonly isOperation?: boolean;
   /** Whether it ends or discards something: listed last, unless its own first word is typed. */
   readonly isDestructive?: boolean;
+  /** It changes something: a read-only page does not offer it. */
+  readonly isChange?: boolean;
   run(): void;
 }
 
 export function actionsOf(workspace: Workspace): PageAction[] {
-  return [...sessionActions(workspace), ...paneActions(workspace), ...pageActions(workspace)];
+  const all = [...sessionActions(workspace), ...paneActions(workspace), ...pageActions(workspace)];
+  return workspace.isReadOnly.value ? all.filter(({ isChange }) => isChange !== true) : all;
 }
 
 function sessionActions(workspace: Workspace): PageAction[] {
@@ -39,6 +42,7 @@ function sessionActions(workspace: Workspace): PageAction[] {
       ...others.map((window) => ({
         name: `${name}: ${window.index} ${window.name}`,
         detail: "window",
+        isChange: true,
         run: () => {
           workspace.show(id);
           void workspace.act("select_window", {}, window.id);
@@ -55,6 +59,7 @@ function paneActions(workspace: Workspace): PageAction[] {
   const act = (name: string, method: string, params: object, key?: string): PageAction => ({
     name,
     detail: "pane",
+    isChange: true,
     run: () => void workspace.act(method, params),
     ...defined({ key }),
   });
@@ -64,6 +69,7 @@ function paneActions(workspace: Workspace): PageAction[] {
     return {
       name,
       detail: "pane",
+      isChange: true,
       isDestructive: true,
       run: () => (workspace.open.value = { ...wanted }),
       ...defined({ key }),
@@ -73,6 +79,7 @@ function paneActions(workspace: Workspace): PageAction[] {
   const open = (name: string, what: OpenDialog): PageAction => ({
     name,
     detail: "session",
+    isChange: true,
     run: () => (workspace.open.value = { ...what }),
   });
   return [
@@ -106,7 +113,13 @@ function paneActions(workspace: Workspace): PageAction[] {
       : [
           open("Rename the session", { kind: "rename", session: info }),
           open("Tags of the session", { kind: "tags", session: info }),
-          { name: "End the session", detail: "session", isDestructive: true, run: () => workspace.kill(info) },
+          {
+            name: "End the session",
+            detail: "session",
+            isChange: true,
+            isDestructive: true,
+            run: () => workspace.kill(info),
+          },
         ]),
   ];
 }
@@ -115,7 +128,7 @@ function pageActions(workspace: Workspace): PageAction[] {
   const act = (name: string, run: () => void): PageAction => ({ name, detail: "page", run });
   const { theme, size } = settings.value;
   return [
-    act("New session", () => (workspace.open.value = { kind: "new" })),
+    ...(workspace.mayCreate ? [act("New session", () => (workspace.open.value = { kind: "new" }))] : []),
     act("Settings", () => (workspace.open.value = { kind: "settings" })),
     act("Keys", () => (workspace.open.value = { kind: "keys" })),
     act(theme === "dark" ? "Light theme" : "Dark theme", () => change({ theme: theme === "dark" ? "light" : "dark" })),

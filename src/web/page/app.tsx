@@ -6,7 +6,7 @@ import { byName, isListed } from "./sessions.ts";
 import { SessionsPanel } from "./sessions-panel.tsx";
 import { settings } from "./settings.ts";
 import { TileFrame } from "./tile-frame.tsx";
-import { toasts } from "./toasts.ts";
+import { Toasts } from "./toast-list.tsx";
 import type { Workspace } from "./workspace.ts";
 
 export function App({ workspace }: { readonly workspace: Workspace }) {
@@ -34,7 +34,7 @@ export function App({ workspace }: { readonly workspace: Workspace }) {
         )}
       </main>
       <KeyBar workspace={workspace} />
-      <Toasts />
+      {workspace.open.value === null && <Toasts />}
       <Dialogs workspace={workspace} />
     </div>
   );
@@ -48,9 +48,11 @@ function Nothing({ workspace }: { readonly workspace: Workspace }) {
   return (
     <div class="empty">
       <p>{byName.value.length === 0 ? "No sessions are running." : "No session selected."}</p>
-      <button type="button" class="primary" onClick={() => void workspace.create({})}>
-        New session
-      </button>
+      {workspace.mayCreate && (
+        <button type="button" class="primary" onClick={() => void workspace.create({})}>
+          New session
+        </button>
+      )}
     </div>
   );
 }
@@ -75,23 +77,6 @@ function Refused({ why, byLink }: { readonly why: string; readonly byLink: boole
         <code>wsh open --print</code> prints the address, for another browser.
       </p>
       <p class="quiet">{why}</p>
-    </div>
-  );
-}
-
-function Toasts() {
-  return (
-    <div class="toasts" role="status" aria-live="polite">
-      {toasts.value.map(({ id, text, kind, action }) => (
-        <div key={id} class={`toast ${kind}`}>
-          <span>{text}</span>
-          {action !== undefined && (
-            <button type="button" onClick={action.run}>
-              {action.label}
-            </button>
-          )}
-        </div>
-      ))}
     </div>
   );
 }

@@ -96,7 +96,7 @@ export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly
           Fold or unfold output
         </button>
       )}
-      {command.command !== null && (
+      {command.command !== null && tile.access.value !== "observe" && (
         <button type="button" role="menuitem" onClick={done(() => tile.terminal.type(command.command ?? ""))}>
           Type it again
         </button>

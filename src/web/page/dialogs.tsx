@@ -7,6 +7,7 @@ import type { OpenDialog } from "./open.ts";
 import { OperationForm } from "./operation-form.tsx";
 import { Palette } from "./palette.tsx";
 import { SettingsForm } from "./settings-form.tsx";
+import { Toasts } from "./toast-list.tsx";
 import { showError } from "./toasts.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -49,6 +50,7 @@ function Dialog({ open, workspace }: { readonly open: OpenDialog; readonly works
       onClick={({ target }) => target === element.current && element.current?.close()}
     >
       {contentOf(open, workspace)}
+      <Toasts />
     </dialog>
   );
 }

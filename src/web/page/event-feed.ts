@@ -22,15 +22,16 @@ export class EventFeed {
   private readonly followedMachines = new Set<string | undefined>();
 
   constructor(
-    private readonly control: ControlSocket,
+    private readonly control: Pick<ControlSocket, "call">,
     private readonly onEvent: (event: JournalEvent, session: SessionInfo) => void,
+    private readonly retryMs = RETRY_MS,
   ) {
     sessions.subscribe((listed) => {
       for (const { id } of listed) void this.follow(machineOf(id));
     });
   }
 
-  /** One loop for each machine, while the page is connected. */
+  /** One loop for each machine that has sessions in the list. */
   private async follow(server: string | undefined): Promise<void> {
     if (this.followedMachines.has(server)) return;
     this.followedMachines.add(server);
@@ -44,9 +45,12 @@ export class EventFeed {
         for (const event of events) this.deliver(event, server);
       } catch (thrown) {
         if (!(thrown instanceof Refusal)) throw thrown;
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        // The machine was forgotten: it is followed again once it has sessions in the list.
+        if (server !== undefined && !sessions.peek().some(({ id }) => machineOf(id) === server)) break;
+        await new Promise((resolve) => setTimeout(resolve, this.retryMs));
       }
     }
+    this.followedMachines.delete(server);
   }
 
   private deliver(event: JournalEvent, server: string | undefined): void {

@@ -16,11 +16,13 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
   useEffect(() => loadBuffers(workspace), [workspace]);
   const copied = bufferActions(workspace);
   const described = operations.value;
+  const { isReadOnly } = workspace;
+  const allowed = isReadOnly.value ? described.filter(({ method }) => method === "GET") : described;
   const all = useMemo<PageAction[]>(
     () => [
       ...actionsOf(workspace),
       ...copied,
-      ...described.map(({ method, path, summary }) => ({
+      ...allowed.map(({ method, path, summary }) => ({
         name: summary,
         detail: `${method} ${path}`,
         isOperation: true,
@@ -28,7 +30,7 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
         run: () => (workspace.open.value = { kind: "operation", name: `${method} ${path}` }),
       })),
     ],
-    [workspace, described, copied],
+    [workspace, allowed, copied],
   );
   const found = useMemo(() => matching(all, query), [all, query]);
   const run = (action: PageAction | undefined): void => {

@@ -39,7 +39,9 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
           value={filter}
           onInput={({ currentTarget }) => setFilter(currentTarget.value)}
         />
-        <IconButton glyph="+" title="New session" onClick={() => (workspace.open.value = { kind: "new" })} />
+        {workspace.mayCreate && (
+          <IconButton glyph="+" title="New session" onClick={() => (workspace.open.value = { kind: "new" })} />
+        )}
       </header>
       <ul
         onKeyDown={(event) => walk(event, workspace)}
@@ -211,28 +213,32 @@ function SessionItem({
           isStop={stop === 1}
           onClick={() => workspace.show(id, true)}
         />
-        <IconButton
-          glyph="✎"
-          title="Rename"
-          label={`Rename ${name}`}
-          isStop={stop === 2}
-          onClick={() => (workspace.open.value = { kind: "rename", session })}
-        />
-        <IconButton
-          glyph="#"
-          title="Tags"
-          label={`Tags of ${name}`}
-          isStop={stop === 3}
-          onClick={() => (workspace.open.value = { kind: "tags", session })}
-        />
-        <IconButton
-          glyph="×"
-          title="End the session"
-          label={`End ${name}`}
-          isStop={stop === 4}
-          isDisabled={isEnding}
-          onClick={() => workspace.kill(session)}
-        />
+        {!workspace.isReadOnly.value && (
+          <>
+            <IconButton
+              glyph="✎"
+              title="Rename"
+              label={`Rename ${name}`}
+              isStop={stop === 2}
+              onClick={() => (workspace.open.value = { kind: "rename", session })}
+            />
+            <IconButton
+              glyph="#"
+              title="Tags"
+              label={`Tags of ${name}`}
+              isStop={stop === 3}
+              onClick={() => (workspace.open.value = { kind: "tags", session })}
+            />
+            <IconButton
+              glyph="×"
+              title="End the session"
+              label={`End ${name}`}
+              isStop={stop === 4}
+              isDisabled={isEnding}
+              onClick={() => workspace.kill(session)}
+            />
+          </>
+        )}
       </span>
     </li>
   );

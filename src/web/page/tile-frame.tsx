@@ -9,6 +9,8 @@ import { stateOf } from "./session-words.ts";
 import type { Tile } from "./tile.ts";
 import type { Workspace } from "./workspace.ts";
 
+const READ_ONLY = "You can neither type nor change anything here";
+
 export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
   const home = useRef<HTMLDivElement>(null);
   const info = workspace.infoOf(tile);
@@ -77,7 +79,8 @@ function Windows({
             void workspace.act("select_window", {}, id, tile);
             tile.terminal.input.focus();
           }}
-          title={`Window ${index} of ${tile.name}`}
+          disabled={workspace.isReadOnly.value}
+          title={workspace.isReadOnly.value ? READ_ONLY : `Window ${index} of ${tile.name}`}
         >
           {index} {name}
         </button>
@@ -90,8 +93,12 @@ function TileState({ tile }: { readonly tile: Tile }) {
   const { value } = tile.state;
   return (
     <span class="tile-state">
-      {tile.access.value === "observe" && value === "live" && <span class="badge">read-only</span>}
-      {tile.isCaptured.value && (
+      {tile.access.value === "observe" && value === "live" && (
+        <span class="badge" title={READ_ONLY}>
+          read-only
+        </span>
+      )}
+      {tile.isCaptured.value && tile.access.value !== "observe" && (
         <button
           type="button"
           class="badge needs"
@@ -119,18 +126,22 @@ function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace:
   };
   return (
     <span class={`actions${isOpen ? " open" : ""}`}>
-      <IconButton
-        glyph="◫"
-        title="Split to the right"
-        onClick={act("split_pane", { direction: "right", focus: true })}
-      />
-      <IconButton
-        glyph="◫"
-        title="Split below"
-        isTurned
-        onClick={act("split_pane", { direction: "down", focus: true })}
-      />
-      <IconButton glyph="+" title="New window" onClick={act("create_window", { focus: true })} />
+      {!workspace.isReadOnly.value && (
+        <>
+          <IconButton
+            glyph="◫"
+            title="Split to the right"
+            onClick={act("split_pane", { direction: "right", focus: true })}
+          />
+          <IconButton
+            glyph="◫"
+            title="Split below"
+            isTurned
+            onClick={act("split_pane", { direction: "down", focus: true })}
+          />
+          <IconButton glyph="+" title="New window" onClick={act("create_window", { focus: true })} />
+        </>
+      )}
       <IconButton glyph="⌕" title="Find (Ctrl+Shift+F)" label="Find" onClick={() => (tile.isFindOpen.value = true)} />
       <IconButton
         glyph="×"

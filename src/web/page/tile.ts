@@ -48,7 +48,7 @@ export class Tile {
   readonly why = signal("");
   /** Number of typed characters that have waited longer than a person expects. */
   readonly pendingCharacters = signal(0);
-  readonly access = signal<"observe" | "operate" | "admin">("observe");
+  readonly access = signal<"observe" | "operate" | "admin" | null>(null);
   /** Whether a caller has captured the keyboard. */
   readonly isCaptured = signal(false);
   readonly title = signal("");

@@ -2,7 +2,7 @@
  * The page as a whole: the shown sessions, the open dialog, and the person's actions. Components show its signals and
  * call its methods; nothing else of the page talks to the server.
  */
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
 import { addressField, decoded } from "../connection/address.ts";
 import { ControlSocket, type ControlState } from "../connection/control-socket.ts";
@@ -29,6 +29,8 @@ export class Workspace {
   readonly tiles = signal<readonly Tile[]>([]);
   readonly active = signal<Tile | null>(null);
   readonly open = signal<OpenDialog | null>(null);
+  /** Whether the page is read-only: it offers nothing that would be refused. */
+  readonly isReadOnly = computed(() => this.tiles.value.some(({ access }) => access.value === "observe"));
   readonly isDrawerOpen = signal(false);
   readonly connection = signal<{ readonly state: ControlState; readonly why: string }>({
     state: "connecting",
@@ -94,6 +96,11 @@ export class Workspace {
     addEventListener("online", () => this.retry());
     addEventListener("focus", () => this.retry());
     onDensity(() => this.restyle());
+  }
+
+  /** A guest sees one session. */
+  get mayCreate(): boolean {
+    return guestDevice() === null && !this.isReadOnly.value;
   }
 
   start(): void {
