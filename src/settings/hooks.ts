@@ -73,7 +73,9 @@ export function faultOf(issue: v.BaseIssue<unknown>): string {
   const { value } = issue.path?.at(-1) ?? {};
   if (issue.expected === "never") return `unknown field '${field}'`;
   if (value === undefined) return `${field} is missing`;
-  return `${field} is ${JSON.stringify(value)}, expected ${expectedIn(issue)}`;
+  const given = `${field} is ${JSON.stringify(value)}`;
+  if (issue.type === "regex") return `${given}: it ${issue.message}`;
+  return `${given}, expected ${expectedIn(issue)}`;
 }
 
 /** The values that an issue expects, as text: `("a" | "b")` as a, b; `<=16` as at most 16. */

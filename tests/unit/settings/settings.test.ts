@@ -156,6 +156,14 @@ describe("an error in config.toml", () => {
   });
 
   test("of a table shows how it is written", () => {
+    for (const [field, must] of [
+      [
+        "way = 'ntfy'\nurl = 'http://ntfy.sh/x'",
+        'url is "http://ntfy.sh/x": it must begin with https://, or http:// of',
+      ],
+      ["way = 'terminals'\nquiet = '25:00-07:00'", 'quiet is "25:00-07:00": it must have the form 22:00-07:30'],
+    ])
+      expect(failure(`[[notify]]\n${field}\n`)).toContain(`config.toml:3: [[notify]] ${must}`);
     expect(failure("[on]\nevent = 'bell'\n")).toBe("config.toml:1: on is [on], expected tables [[on]]");
     expect(failure("keys = 5\n")).toBe("config.toml:1: keys is 5, expected a table [keys]");
   });
