@@ -15,12 +15,12 @@ import type { Content } from "./panes/content.ts";
 /** Longest time from the warning to the end, in ms, and its share of the limit. */
 const WARNING_MS = 10 * 60_000;
 const WARNING_SHARE = 0.1;
-/** Interval between checks of a program that keeps the session, as a share of the limit, and its bounds in ms. */
-const LOOK_SHARE = 0.25;
-const LOOK_LEAST_MS = 1_000;
-const LOOK_MOST_MS = 5 * 60_000;
+/** Interval between checks of a program that keeps the session running, as a share of the limit, and its bounds in ms. */
+const CHECK_SHARE = 0.25;
+const MIN_CHECK_MS = 1_000;
+const MAX_CHECK_MS = 5 * 60_000;
 
-/** Determines when a session counts as unused. */
+/** When a session counts as unused, and how long before its end people are warned. */
 interface EndRule {
   readonly why: "idle" | "owner_gone";
   /** Time without use after which it ends, and time from the warning to the end, in ms. */
@@ -29,7 +29,7 @@ interface EndRule {
   /** Time since its last use, in ms. */
   unusedMs(): number;
   /** Longest interval between two checks, in ms. */
-  readonly lookMs: number;
+  readonly checkIntervalMs: number;
 }
 
 class UnusedEnd implements Disposable {
@@ -47,9 +47,9 @@ class UnusedEnd implements Disposable {
     isSeen: boolean,
   ) {
     this.seenAt = isSeen ? performance.now() : -Infinity;
-    session.events.on("viewer", () => this.seen());
+    session.events.on("viewer", () => this.viewerChanged());
     session.events.on("destroyed", () => this[Symbol.dispose]());
-    this.later(rule.limitMs - rule.warningMs);
+    this.scheduleCheck(rule.limitMs - rule.warningMs);
   }
 
   [Symbol.dispose](): void {
@@ -57,26 +57,25 @@ class UnusedEnd implements Disposable {
     this.timer = null;
   }
 
-  private seen(): void {
+  private viewerChanged(): void {
     this.seenAt = performance.now();
     if (this.endsAt === null) return;
-    this.calm();
-    this.later(this.rule.limitMs - this.rule.warningMs);
+    this.cancelWarning();
+    this.scheduleCheck(this.rule.limitMs - this.rule.warningMs);
   }
 
-  private later(ms: number): void {
+  private scheduleCheck(ms: number): void {
     clearTimeout(this.timer ?? undefined);
-    this.timer = setTimeout(() => void this.check(), Math.min(Math.max(ms, 1), this.rule.lookMs));
+    this.timer = setTimeout(() => void this.check(), Math.min(Math.max(ms, 1), this.rule.checkIntervalMs));
     this.timer.unref();
   }
 
-  /** Checks now. */
   async check(): Promise<void> {
     if (this.isChecking) return;
     this.isChecking = true;
     try {
       const next = await this.decide();
-      if (next !== null) this.later(next);
+      if (next !== null) this.scheduleCheck(next);
     } finally {
       this.isChecking = false;
     }
@@ -92,12 +91,12 @@ class UnusedEnd implements Disposable {
     if (viewers.count > 0) this.seenAt = now;
     const left = limitMs - Math.min(rule.unusedMs(), now - this.seenAt);
     if (left > warningMs || session.exit !== null) {
-      this.calm();
+      this.cancelWarning();
       return session.exit === null ? left - warningMs : limitMs;
     }
     if (performance.now() - this.seenAt < intervals.seen && (await this.isWorking())) {
-      this.calm();
-      return Math.min(Math.max(limitMs * LOOK_SHARE, LOOK_LEAST_MS), LOOK_MOST_MS);
+      this.cancelWarning();
+      return Math.min(Math.max(limitMs * CHECK_SHARE, MIN_CHECK_MS), MAX_CHECK_MS);
     }
     // A late check, for example after a program kept it, still warns first.
     if (this.endsAt === null) {
@@ -112,7 +111,7 @@ class UnusedEnd implements Disposable {
     return null;
   }
 
-  private calm(): void {
+  private cancelWarning(): void {
     if (this.endsAt === null) return;
     this.endsAt = null;
     this.session.willEnd(null);
@@ -131,7 +130,7 @@ export function endUnused(session: Session<Content>, limit: string, isSeen: bool
   const warningMs = Math.min(limitMs * WARNING_SHARE, WARNING_MS);
   const unusedMs = (): number => session.pane.activity.idleMs();
   // setTimeout takes 24 days at most.
-  new UnusedEnd(session, { why: "idle", limitMs, warningMs, unusedMs, lookMs: LOOK_MOST_MS * 12 }, isSeen);
+  new UnusedEnd(session, { why: "idle", limitMs, warningMs, unusedMs, checkIntervalMs: MAX_CHECK_MS * 12 }, isSeen);
 }
 
 /**
@@ -150,7 +149,7 @@ export function endWithOwner(session: Session<Content>, owner: OwnerProcess | nu
     limitMs: graceMs,
     warningMs: graceMs,
     unusedMs,
-    lookMs: intervals.ownerLook,
+    checkIntervalMs: intervals.ownerLook,
   } as const;
   const end = new UnusedEnd(session, rule, isSeen);
   session.events.on("ownerGone", () => {

@@ -58,9 +58,9 @@ export interface BuildOptions {
   readonly logger: Logger;
   readonly audit: () => AuditLog | null;
   /** A program printed, or a person has pressed the prefix key. Runs per chunk. */
-  readonly worked: () => void;
+  readonly activity: () => void;
   /** Current hooks and notices of the settings. */
-  readonly wanted: () => readonly EventConsumer[];
+  readonly eventConsumers: () => readonly EventConsumer[];
 }
 
 export interface BuiltSession {
@@ -146,8 +146,8 @@ async function build(options: BuildOptions, worktree: Worktree | null): Promise<
     throw thrown;
   });
   if (claim.tooOld.length > 0) {
-    const { evictEnded: askToGiveWay } = await import("./evict-ended.ts");
-    void askToGiveWay(instance, claim.tooOld);
+    const { evictEnded } = await import("./evict-ended.ts");
+    void evictEnded(instance, claim.tooOld);
   }
   try {
     const built = await assemble(options, claim, tags, first, worktree);
@@ -187,7 +187,7 @@ async function assemble(
         return settings.renumber_windows ? settings.base_index : null;
       },
       wasSplit: tree !== null,
-      isRead: restored?.run === false,
+      showsCrashed: restored?.run === false,
       layoutAt: (outer) => session.layoutAt(outer),
     },
   );
@@ -224,7 +224,9 @@ async function assemble(
       idleLimit: spec.create.idle_limit,
       hooks: spec.create.on,
       isNoticed: () =>
-        options.wanted().some((way) => isNotify(way) && way.way !== "terminals" && takesQuestions(way, session)),
+        options
+          .eventConsumers()
+          .some((way) => isNotify(way) && way.way !== "terminals" && takesQuestions(way, session)),
       ...(restored?.run === false ? { lost: { saved_at: restored.saved_at, why: restored.why } } : {}),
     },
     content,
@@ -243,19 +245,19 @@ async function assemble(
   const journal = new EventJournal(eventsDir(instance), (error) =>
     logger.warn("events are not recorded: the journal cannot be written", { error }),
   );
-  const hooks = new HookWaker({ instance, logger, settings: options.wanted, sessionHooks: hooksOf(spec) });
+  const hooks = new HookWaker({ instance, logger, settings: options.eventConsumers, sessionHooks: hooksOf(spec) });
   const notices = new TerminalNotices({
     instance,
     logger,
     session,
     settings,
-    notices: () => options.wanted().filter(isNotify),
+    notices: () => options.eventConsumers().filter(isNotify),
   });
   const recorder = new Recorder(session, journal, hooks, (event) => notices.happened(event));
   const identity = { byAgent: ownerIn(spec)?.kind === "agent", id: claim.id, session: claim.session };
   const tmux = new TmuxSocket({ instance, settings, logger, ...identity });
   const personFiles = new PersonFiles({ session, instance, settings, logger });
-  const keeping: PaneKeeperPort = {
+  const keeperPort: PaneKeeperPort = {
     session,
     arrangement,
     content,
@@ -269,17 +271,17 @@ async function assemble(
     nofile: spec.nofile,
     tmux,
     isRestored: restored !== undefined,
-    isRead,
+    showsCrashed: isRead,
     recorder,
     released: (id) => void releasePane(instance, claim.id, claim.session, id).catch(() => {}),
     printed: (bytes) => {
-      options.worked();
+      options.activity();
       sessionProcess.printed(bytes);
     },
   };
-  session.brought.begin(keeping.env, broughtNames(settings));
-  const keeper = new PaneKeeper(keeping);
-  const { env, nofile } = keeping;
+  session.brought.begin(keeperPort.env, broughtNames(settings));
+  const keeper = new PaneKeeper(keeperPort);
+  const { env, nofile } = keeperPort;
   const sessionProcess: SessionProcess = new SessionProcess({
     session,
     arrangement,
@@ -296,24 +298,26 @@ async function assemble(
     adopt: (planned, made) => keeper.adopt(planned, made),
     keeper: () => keeper,
     audit: options.audit,
-    wanted: options.wanted,
+    eventConsumers: options.eventConsumers,
   });
   arrangement.events.on("lost", (pane) => {
-    const recovered = import("./panes/lost-guest.ts").then((code) => code.recoverGuest(sessionProcess, pane, keeping));
+    const recovered = import("./panes/lost-guest.ts").then((code) =>
+      code.recoverGuest(sessionProcess, pane, keeperPort),
+    );
     sessionProcess.recovering.set(pane, recovered);
     void recovered.finally(() => sessionProcess.recovering.delete(pane));
   });
   // Loading the code for the key's operation takes as long as a split itself, and less than the time until the next
   // key. Releasing memory would delay it.
   session.events.on("keyAwaited", () => {
-    options.worked();
+    options.activity();
     void sessionProcess.load();
   });
   const startedByProgram = spec.starter === "server" || ownerIn(spec)?.kind === "agent";
   try {
     for (const { request, id, planned } of first) {
       const made = { id: id ?? claim.id, window: claim.window, request, startedByProgram, owner: ownerIn(spec) };
-      arrangement.put(await keeper.adopt(planned, made));
+      arrangement.addLocal(await keeper.adopt(planned, made));
     }
     const drawn = tree === null ? first[0]?.planned.replayed?.record.elements : tree.elements;
     if (drawn !== undefined) {
@@ -321,8 +325,8 @@ async function assemble(
       session.elements.takeOver(parseKept(drawn));
     }
     await session.layOut();
-    arrangement.place();
-    if (tree !== null) await linkRestored(sessionProcess);
+    arrangement.assignSizes();
+    if (tree !== null) await linkRestoredViews(sessionProcess);
   } catch (error) {
     for (const local of locals.values()) void local.endProgram();
     throw error;
@@ -359,25 +363,25 @@ function firstWindows(
   spec: SessionSpec,
   claim: Claim,
   first: readonly FirstPane[],
-  keptLayout: Windows | null,
+  storedLayout: Windows | null,
   base: number,
 ): Windows {
   const env = keptVariables(spec.create.env);
   const pane = paneEntry(paneId(claim.id), defined({ env }));
-  if (keptLayout === null) return oneWindow(claim.window, pane, base);
+  if (storedLayout === null) return oneWindow(claim.window, pane, base);
   const there = new Set(first.map(({ id }) => paneId(id ?? claim.id)));
-  const isPresent = (pane: string): boolean => keptLayout.panes[pane]?.view != null || there.has(pane);
-  return Object.keys(keptLayout.panes).reduce(
+  const isPresent = (pane: string): boolean => storedLayout.panes[pane]?.view != null || there.has(pane);
+  return Object.keys(storedLayout.panes).reduce(
     (state, id) => {
       if (isPresent(id)) return state;
       return takePane(state, id, { rows: spec.create.rows, cols: spec.create.cols }) ?? state;
     },
-    settleSwap(keptLayout, isPresent),
+    settleSwap(storedLayout, isPresent),
   );
 }
 
 /** Looks for the sources of views again after everything restored can be found: a missing one loses its place. */
-async function linkRestored(sessionProcess: SessionProcess): Promise<void> {
+async function linkRestoredViews(sessionProcess: SessionProcess): Promise<void> {
   const { arrangement, instance, number, processId: id } = sessionProcess;
   const { windows, panes } = arrangement.state;
   const own = Object.values(panes).flatMap((entry) => (entry.view === null ? [paneNumber(entry.id)] : []));
@@ -389,7 +393,7 @@ async function linkRestored(sessionProcess: SessionProcess): Promise<void> {
       arrangement.change(() => arrangement.remove(pane, { code: null, signal: null })),
     );
   }
-  arrangement.place();
+  arrangement.assignSizes();
 }
 
 function stopListening(listener: { stop(): void } | null): void {

@@ -44,7 +44,7 @@ import { personFile } from "./person-files.ts";
 
 /** Characters of a pane's nonce: 95 bits, which output cannot guess. */
 const NONCE_LENGTH = 16;
-/** Longest time that a program's output is held for a follower, in ms: after that, its starter has died. */
+/** Longest time for which a program's output is held for a follower, in ms: a longer wait means that its starter died. */
 const FOLLOWER_PATIENCE_MS = 5_000;
 /** Tag of the sessions that exec creates. */
 const EXEC_TAG = "exec";

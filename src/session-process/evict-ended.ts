@@ -13,12 +13,12 @@ import { Connection } from "../wire/connection.ts";
 /** Never rejects: the next new session tries again. */
 export async function evictEnded(instance: Instance, entries: readonly SessionEntry[]): Promise<void> {
   const dead: number[] = [];
-  for (const { id, socket } of entries) if (!(await ask(socket))) dead.push(id);
+  for (const { id, socket } of entries) if (!(await requestEviction(socket))) dead.push(id);
   if (dead.length > 0) await cleanStale(instance, dead).catch(() => []);
 }
 
 /** @returns whether its process existed and answered */
-async function ask(socket: string): Promise<boolean> {
+async function requestEviction(socket: string): Promise<boolean> {
   try {
     const { connection } = await Connection.open(socket, "cli");
     const caller = { kind: "cli", id: `session:${process.pid}`, connected: true } as const;

@@ -19,7 +19,7 @@ interface HistoryOptions {
   /** Whether an API made the session: commands before any input are then a program's. */
   readonly startedByProgram: boolean;
   /** A journal was begun: journals may have to be imported. */
-  readonly begun: () => void;
+  readonly journalBegun: () => void;
 }
 
 export function keepHistory(session: PaneSession, options: HistoryOptions): Disposable {
@@ -27,7 +27,7 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
   if (settings.history === "off") return { [Symbol.dispose]: () => {} };
   const { pane } = session;
   const journal = new Journal(options.places.journals, {
-    begun: options.begun,
+    begun: options.journalBegun,
     failed: (error) => logger.warn("commands are not yet in the history: the journal cannot be written", { error }),
   });
   /** Running commands that were written so far. */

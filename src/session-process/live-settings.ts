@@ -18,7 +18,7 @@ export class LiveSettings implements Disposable {
   /** Changed in place. */
   readonly values: Settings;
   /** Current hooks and notices of the settings. */
-  wanted: readonly EventConsumer[];
+  eventConsumers: readonly EventConsumer[];
   private readonly watcher: Disposable;
   private readonly listeners: (() => void)[] = [];
 
@@ -29,7 +29,7 @@ export class LiveSettings implements Disposable {
     private readonly refused: (fault: string) => void,
   ) {
     this.values = { ...loaded.values };
-    this.wanted = wantedOf(loaded);
+    this.eventConsumers = wantedOf(loaded);
     useTheme(changedStyles(loaded.theme));
     useWordSeparators(loaded.values.word_separators);
     this.watcher = watchConfig(instance.configFile, () => {
@@ -59,7 +59,7 @@ export class LiveSettings implements Disposable {
       const loaded = loadSettings(this.instance, { env: process.env });
       const { values, theme } = loaded;
       Object.assign(this.values, values);
-      this.wanted = wantedOf(loaded);
+      this.eventConsumers = wantedOf(loaded);
       useTheme(changedStyles(theme));
       useWordSeparators(values.word_separators);
     } catch (thrown) {

@@ -34,7 +34,7 @@ import { LiveSettings } from "./live-settings.ts";
 import type { SessionProcess } from "./session-process.ts";
 
 /** Longest time for the last checkpoint after SIGTERM, in ms: SIGKILL usually follows soon. */
-const LAST_MS = 1_000;
+const LAST_CHECKPOINT_MS = 1_000;
 /** Time from the first attachment to loading the code for keys, in ms: the picture and the shell's prompt come first. */
 const LOAD_MS = 500;
 /** Longest time for peers to read the last messages before the process ends, in ms. */
@@ -54,11 +54,11 @@ export async function runSessionProcess(): Promise<void> {
   const { session, instance } = sessionProcess;
   const wasOnlyShown = session.info().crashed !== undefined;
   reportReady({ info: session.info(), warnings });
-  const over = Promise.withResolvers<void>();
-  session.events.on("destroyed", () => over.resolve());
+  const sessionEnded = Promise.withResolvers<void>();
+  session.events.on("destroyed", () => sessionEnded.resolve());
   let restoring = false;
   // The reason for a failure is logged once, however often it is retried.
-  const failed = new Set<string>();
+  const reportedFailures = new Set<string>();
   const { processId } = sessionProcess;
   const files = {
     socket: sessionSocket(instance, processId),
@@ -68,7 +68,7 @@ export async function runSessionProcess(): Promise<void> {
   using _watcher = watchOwnFiles(files, () => {
     if (restoring || session.lifetime.isEnding || session.lifetime.isOver) return;
     restoring = true;
-    void registerAgain(built, files, server, logger, failed).finally(() => {
+    void registerAgain(built, files, server, logger, reportedFailures).finally(() => {
       restoring = false;
     });
   });
@@ -77,14 +77,16 @@ export async function runSessionProcess(): Promise<void> {
     process.on(event, (error) => {
       logger.error("an internal error in the session, which continues", { error });
       // An error during its end must not prevent the end.
-      if (session.lifetime.isOver) over.resolve();
+      if (session.lifetime.isOver) sessionEnded.resolve();
     });
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
   // Usually the machine is shutting down or the login ends: the session can be restored.
   process.on("SIGTERM", () => {
-    void Promise.race([keeper.lastOf("SIGTERM"), Bun.sleep(LAST_MS)]).then(() => session.lifetime.kill("killed"));
+    void Promise.race([keeper.saveLast("SIGTERM"), Bun.sleep(LAST_CHECKPOINT_MS)]).then(() =>
+      session.lifetime.kill("killed"),
+    );
   });
-  await over.promise;
+  await sessionEnded.promise;
   // The process ends even if a step of its end fails.
   const attempt = async (step: () => unknown): Promise<void> => {
     try {
@@ -94,21 +96,21 @@ export async function runSessionProcess(): Promise<void> {
     }
   };
   // A write in progress would recreate files that the session's end has removed.
-  await attempt(() => Promise.race([keeper.settled(), Bun.sleep(LAST_MS)]));
+  await attempt(() => Promise.race([keeper.whenWritten(), Bun.sleep(LAST_CHECKPOINT_MS)]));
   await attempt(() => sessionProcess.dispose());
   const [guest] = keeper.guests;
   if (guest?.home != null) {
     const { number } = guest.home;
     await attempt(() => leaveAsCarrier(instance, links(), number));
     server.dismiss();
-    await attempt(() => keeper.untilAlone());
+    await attempt(() => keeper.untilGuestsEnded());
   }
   await attempt(() => keeper.dispose());
   await attempt(() => begun.built.personFiles[Symbol.dispose]());
   // A crashed session that is only shown has not ended.
-  if (!wasOnlyShown) await attempt(() => leaveWorktree(session, logger));
-  // A server that should run the last hooks.
-  await attempt(() => Promise.race([begun.built.hooks.settled(), Bun.sleep(LAST_MS)]));
+  if (!wasOnlyShown) await attempt(() => removeOwnWorktree(session, logger));
+  // The last hooks need a server, which may be starting.
+  await attempt(() => Promise.race([begun.built.hooks.whenStarted(), Bun.sleep(LAST_CHECKPOINT_MS)]));
   await attempt(() => releaseSession(instance, guest === undefined ? links() : sessionProcess.processId));
   await attempt(() => files.life.discard());
   await attempt(() => server.flush(FLUSH_MS));
@@ -117,14 +119,14 @@ export async function runSessionProcess(): Promise<void> {
 }
 
 /** Makes programs besides the panes' (commands of the status line) act for the agent that made the session or chose its settings. */
-function actFor(agent: string | null): void {
+function actForAgent(agent: string | null): void {
   leavePane();
   if (agent === null) delete process.env.WSH_AGENT;
   else process.env.WSH_AGENT = agent;
 }
 
 /** An agent owns all that it starts, regardless of the owners that the specification names. */
-function ownedBy(agent: string | null, spec: SessionSpec): SessionSpec {
+function withAgentAsOwner(agent: string | null, spec: SessionSpec): SessionSpec {
   if (agent === null) return spec;
   const owner = { kind: "agent", name: agent } as const;
   const { restored, split } = spec;
@@ -156,9 +158,9 @@ async function begin(): Promise<{
   });
   const settings = live.values;
   knowAgents(settings.agents);
-  const spec = ownedBy(agentOfStarter(), given);
+  const spec = withAgentAsOwner(agentOfStarter(), given);
   const owner = ownerIn(spec);
-  actFor(owner?.kind === "agent" ? owner.name : loaded.agent);
+  actForAgent(owner?.kind === "agent" ? owner.name : loaded.agent);
   const logger = createLogger({ level: logLevelFor("session", loaded), format: settings.log_format });
   const audit = directAudit(instance, settings);
   const server = new SessionServer(
@@ -175,12 +177,12 @@ async function begin(): Promise<{
     settings,
     server,
     logger,
-    worked: () => memory.worked(),
-    wanted: () => live.wanted,
+    activity: () => memory.worked(),
+    eventConsumers: () => live.eventConsumers,
     audit,
   };
   // A server records its own calls.
-  const built = await (spec.starter === "server" ? buildSession(options) : recorded(options, audit()));
+  const built = await (spec.starter === "server" ? buildSession(options) : buildWithAudit(options, audit()));
   const { sessionProcess } = built;
   server.serve(sessionProcess);
   people = sessionProcess.session;
@@ -189,7 +191,7 @@ async function begin(): Promise<{
   watchForPeople(sessionProcess, live, logger);
   live.onChanged(() => {
     sessionProcess.session.notice.take(lastStatus);
-    inForce(sessionProcess);
+    applySettings(sessionProcess);
     server.permissionsChanged();
   });
   sessionProcess.session.events.on("destroyed", () => live[Symbol.dispose]());
@@ -198,7 +200,7 @@ async function begin(): Promise<{
 }
 
 /** A worktree that was made for the session is removed with it. */
-async function leaveWorktree({ worktree }: { readonly worktree: Worktree | null }, logger: Logger): Promise<void> {
+async function removeOwnWorktree({ worktree }: { readonly worktree: Worktree | null }, logger: Logger): Promise<void> {
   if (worktree === null) return;
   const { removeWorktree } = await import("./worktree.ts");
   if (await removeWorktree(worktree)) return;
@@ -250,15 +252,15 @@ function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings, logg
 }
 
 /** Applies new settings: everything is redrawn, and terminals are notified. */
-function inForce({ session, arrangement }: SessionProcess): void {
-  arrangement.place();
+function applySettings({ session, arrangement }: SessionProcess): void {
+  arrangement.assignSizes();
   void session.resize().catch(() => {});
   session.events.emit("drawn", undefined);
   for (const viewer of session.viewers.all) viewer.settingsChanged();
 }
 
 /** Starts the session, and records that a command line did so. */
-async function recorded(options: BuildOptions, audit: AuditLog | null): Promise<BuiltSession> {
+async function buildWithAudit(options: BuildOptions, audit: AuditLog | null): Promise<BuiltSession> {
   const { create } = options.spec;
   const session = create.name ?? undefined;
   const caller = { kind: "cli", id: "cli", name: "wsh", via: directly } as const;

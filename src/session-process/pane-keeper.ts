@@ -47,7 +47,7 @@ export interface PaneKeeperPort {
   readonly tmux: TmuxSocket;
   readonly isRestored: boolean;
   /** Whether it only shows a crashed session: nothing is written or removed. */
-  readonly isRead: boolean;
+  readonly showsCrashed: boolean;
   /** A pane is gone and can no longer be found. */
   released(id: number): void;
   /** A program printed this many bytes. Runs per chunk. */
@@ -135,13 +135,13 @@ export class PaneKeeper {
     );
     pane.events.on("abandoned", () => port.content.events.emit("abandoned", undefined));
     locals.set(id, local);
-    local.of.onLost = async () => this.checkpoints.get(id)?.lastOf("SIGHUP");
+    local.homeTracker.onLost = async () => this.checkpoints.get(id)?.saveLast("SIGHUP");
     const maker = newPane.owner?.kind === "agent" ? newPane.owner.name : null;
     const passwords = new PasswordAsk(
       {
         pane,
         questions: () => {
-          const { owner } = local.of;
+          const { owner } = local.homeTracker;
           return owner === null ? ownQuestions(session.questions) : questionsOf(port.instance, owner.number);
         },
       },
@@ -151,11 +151,12 @@ export class PaneKeeper {
       pane,
       settings,
       recorder: {
-        record: (details) => void (local.of.report(details) || port.recorder.record(details, local.of.owner)),
+        record: (details) =>
+          void (local.homeTracker.report(details) || port.recorder.record(details, local.homeTracker.owner)),
       },
       window: () => windowWith(arrangement.state, id),
       isPrivate,
-      looked: (state) => passwords.looked(state),
+      stateChecked: (state) => passwords.stateChecked(state),
     });
     ownSession.events.on("destroyed", () => recording[Symbol.dispose]());
     try {
@@ -170,7 +171,7 @@ export class PaneKeeper {
     ownSession.events.on("destroyed", () => this.removePane(local, newPane.id));
     // Nothing was started: the pane looks like one of an ended session.
     if (restored?.run === false) pane.lifetime.programEnded({ code: null, signal: null });
-    this.keep(local, planned, newPane);
+    this.storePane(local, planned, newPane);
     return local;
   }
 
@@ -189,16 +190,16 @@ export class PaneKeeper {
     home: { readonly number: number; readonly name: string } | null,
     isOffered = false,
   ): Promise<void> {
-    const before = local.of.owner?.number;
-    local.goTo(home, isOffered);
-    if (local.of.owner?.number !== before) passwordAsks.get(local.pane)?.moved();
+    const before = local.homeTracker.owner?.number;
+    local.setHome(home, isOffered);
+    if (local.homeTracker.owner?.number !== before) passwordAsks.get(local.pane)?.moved();
     this.port.session.events.emit("joined", undefined);
     for (const wake of this.waiters.splice(0)) wake();
     if (!isOffered) await this.checkpoints.get(local.id)?.moved(home?.number ?? null);
   }
 
   /** Resolves when the checkpoint contains the current layout. Never rejects: errors are logged. */
-  async layoutKept(): Promise<void> {
+  async writeLayout(): Promise<void> {
     this.keepLayout();
     await this.layout?.writeNow();
   }
@@ -220,25 +221,25 @@ export class PaneKeeper {
     await Promise.all(elsewhere.map((link) => link.request("peer.checkpoint", { folder: basename(directory) })));
   }
 
-  async lastOf(signal: string): Promise<void> {
+  async saveLast(signal: string): Promise<void> {
     await Promise.all([
-      this.layout?.lastOf(signal),
-      ...[...this.checkpoints.values()].map((kept) => kept.lastOf(signal)),
+      this.layout?.saveLast(signal),
+      ...[...this.checkpoints.values()].map((kept) => kept.saveLast(signal)),
     ]);
   }
 
-  undone(): void {
+  keepAfterRestoreUndone(): void {
     this.layout?.undone();
     for (const kept of this.checkpoints.values()) kept.undone();
   }
 
   /** Resolves when no write is in progress. */
-  async settled(): Promise<void> {
+  async whenWritten(): Promise<void> {
     await Promise.all([this.layout?.settled(), ...[...this.checkpoints.values()].map((kept) => kept.settled())]);
   }
 
   /** Resolves when no other session has a pane that runs here. */
-  async untilAlone(): Promise<void> {
+  async untilGuestsEnded(): Promise<void> {
     while (this.guests.length > 0) await new Promise<void>((resolve) => this.waiters.push(resolve));
   }
 
@@ -247,7 +248,7 @@ export class PaneKeeper {
     this.journals.clear();
   }
 
-  private keep(local: LocalPane, planned: PlannedPane, newPane: MadePane): void {
+  private storePane(local: LocalPane, planned: PlannedPane, newPane: MadePane): void {
     const { id, window, request, startedByProgram, isPopup } = newPane;
     const { session, arrangement, instance, settings, number } = this.port;
     const { create, restored, env, nofile } = request;
@@ -255,7 +256,10 @@ export class PaneKeeper {
     const places = historyPlaces(instance);
     const retention = { days: settings.history_days, bytes: settings.history_bytes };
     const begun = (): void => takeInWhenMany(places, retention);
-    this.journals.set(local.id, keepHistory(local.ownSession, { places, settings, logger, startedByProgram, begun }));
+    this.journals.set(
+      local.id,
+      keepHistory(local.ownSession, { places, settings, logger, startedByProgram, journalBegun: begun }),
+    );
     const { pane } = local;
     const witness = new Witness({ pane, settings, maker: newPane.owner });
     local.ownSession.events.on("destroyed", () => witness[Symbol.dispose]());
@@ -297,7 +301,7 @@ export class PaneKeeper {
 
   private keepLayout(): void {
     const { session, arrangement, instance, settings, logger, processId, number, env, nofile } = this.port;
-    if (this.layout !== null || !arrangement.isSplit || this.port.isRead) return;
+    if (this.layout !== null || !arrangement.isSplit || this.port.showsCrashed) return;
     this.layout = new LayoutCheckpoint({
       session,
       arrangement,

@@ -33,7 +33,7 @@ export interface SessionParts {
   /** Returns a function that finds the session of a request's subject and returns its id. */
   owner(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** @throws WshError pane_not_found */
-  place(target: string | undefined): Subject;
+  findSubject(target: string | undefined): Subject;
   /** The pane of a request. @throws WshError pane_not_found; moved if another process has it */
   localFor(target: string | undefined): LocalPane;
   /**
@@ -44,7 +44,7 @@ export interface SessionParts {
   /** Starts a program in a new pane that no window shows yet. @throws WshError of sessions.create */
   start(program: NewPane, size: Size): Promise<LocalPane>;
   /** The error that names the process which serves the pane of a request. */
-  elsewhere(pane: string, target: string | undefined): WshError;
+  movedError(pane: string, target: string | undefined): WshError;
 }
 
 /** The program of a new pane. */

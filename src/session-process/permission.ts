@@ -25,7 +25,7 @@ import type { Settings } from "../settings/table.ts";
 import { Refusals } from "./refusals.ts";
 
 /** Time for which a person is asked, in ms: an agent's host rarely lets a call run longer. */
-const ASKED_MS = 120_000;
+const QUESTION_MS = 120_000;
 /** Longest input of a call, in characters, about which a dialog asks: some screens, which the person can scroll. */
 const SHOWN_INPUT = 4_000;
 /** The same for a notice, which has one line. */
@@ -46,7 +46,7 @@ export interface PermissionPort {
     readonly questions: Pick<Questions, "ask" | "person" | "retract">;
   };
   /** Current hooks and notices of the settings. */
-  wanted(): readonly EventConsumer[];
+  eventConsumers(): readonly EventConsumer[];
   audit(): AuditLog | null;
 }
 
@@ -63,10 +63,10 @@ export interface Subject {
   state(): string;
 }
 
-type Asked = Pick<Operation, "name" | "access" | "summary" | "forAgents">;
+type GuardedOperation = Pick<Operation, "name" | "access" | "summary" | "forAgents">;
 
 /** The agent whose request needs permission, and the owner of the affected object; null: unknown. */
-interface Lacking {
+interface MissingPermission {
   readonly agent: Owner;
   readonly other: Owner | null;
   readonly subject: Subject;
@@ -102,25 +102,29 @@ export class Permission {
    * @param ahead whether the same call follows
    * @throws WshError access_denied with the way to get permission
    */
-  async require(request: Request, operation: Asked, subject: () => Subject, ahead = false): Promise<void> {
+  async require(request: Request, operation: GuardedOperation, subject: () => Subject, ahead = false): Promise<void> {
     const lacking = await this.lacking(request, operation, subject);
     if (lacking === null) return;
-    const pass = passOf(lacking, operation, request.input);
+    const pass = callKey(lacking, operation, request.input);
     const until = this.passes.get(pass) ?? 0;
     this.passes.delete(pass);
     if (until > performance.now()) return;
     const before = lacking.subject.state();
     const answer = await this.ask(request, lacking, operation);
     if (answer !== ONCE) return;
-    if (subject().state() !== before) throw changed(this.port.session.name, operation.name);
-    if (ahead && this.passes.size < MOST_PASSES) this.passes.set(pass, performance.now() + ASKED_MS);
+    if (subject().state() !== before) throw subjectChanged(this.port.session.name, operation.name);
+    if (ahead && this.passes.size < MOST_PASSES) this.passes.set(pass, performance.now() + QUESTION_MS);
   }
 
   /**
    * The agent and owner for which a request needs permission now, regardless of earlier "once" answers; null: it needs
    * none.
    */
-  async lacking({ caller }: Request, { access, forAgents }: Asked, subject: () => Subject): Promise<Lacking | null> {
+  async lacking(
+    { caller }: Request,
+    { access, forAgents }: GuardedOperation,
+    subject: () => Subject,
+  ): Promise<MissingPermission | null> {
     if (agentOfCaller(caller) === null || forAgents === "any") return null;
     const found = subject();
     const { owners, isPrivate } = found;
@@ -145,7 +149,7 @@ export class Permission {
   }
 
   /** Every call asks a question of its own: a person allows the call that they have read, once. @returns the answer */
-  private async ask(request: Request, lacking: Lacking, operation: Asked): Promise<string> {
+  private async ask(request: Request, lacking: MissingPermission, operation: GuardedOperation): Promise<string> {
     const pending = this.decide(request, lacking, operation);
     // The caller may have left before the decision.
     pending.catch(() => {});
@@ -162,9 +166,9 @@ export class Permission {
 
   /** Whether a notice with buttons would reach a person. */
   private isNoticed(): boolean {
-    const { settings, session, wanted } = this.port;
+    const { settings, session, eventConsumers } = this.port;
     if (settings.public_url === "" || settings.notify_text !== "full") return false;
-    const ways = wanted().filter(isNotify);
+    const ways = eventConsumers().filter(isNotify);
     return ways.some((way) => way.way !== "terminals" && way.way !== "command" && takesQuestions(way, session));
   }
 
@@ -173,13 +177,17 @@ export class Permission {
     if (answer === ONCE) return;
     if (answer === REFUSE) this.refusals.add(agent, thing);
     for (const each of [...this.open]) {
-      if (answer === REFUSE ? this.refusals.of(each.agent, each.thing) === null : each.agent !== agent) continue;
+      if (answer === REFUSE ? this.refusals.reasonFor(each.agent, each.thing) === null : each.agent !== agent) continue;
       each.covered = answer;
       this.port.session.questions.retract(each.asker);
     }
   }
 
-  private async decide({ op, input, caller, waits }: Request, lacking: Lacking, operation: Asked): Promise<string> {
+  private async decide(
+    { op, input, caller, waits }: Request,
+    lacking: MissingPermission,
+    operation: GuardedOperation,
+  ): Promise<string> {
     const { agent, other, subject } = lacking;
     const { session, instance } = this.port;
     const { name } = operation;
@@ -191,9 +199,9 @@ export class Permission {
     const length = words.join("").length;
     const most = isAttached ? SHOWN_INPUT : NOTICED_INPUT;
     // Nobody allows what cannot be seen.
-    if (canAnswer && length > most) throw tooLong(session.name, agent, name, length, most);
-    const thing = passOf(lacking, operation, input);
-    const again = this.refusals.of(agent.name, thing);
+    if (canAnswer && length > most) throw inputTooLong(session.name, agent, name, length, most);
+    const thing = callKey(lacking, operation, input);
+    const again = this.refusals.reasonFor(agent.name, thing);
     if (canAnswer && again !== null) throw refusedAgain(session.name, agent, name, again);
     const whose = other === null ? "Its owner is unknown." : `It belongs to ${ownerText(other)}.`;
     const shown = plain(words.slice(1).join("; ")).slice(0, most);
@@ -201,7 +209,7 @@ export class Permission {
     const choices = isAttached ? [ONCE, SESSION, ALWAYS, REFUSE] : [ONCE, SESSION, REFUSE];
     const who = `the agent ${quoted(agent.name)}`;
     const asker = { id: callerIdentity(caller), label: agent.name, agent: agent.name };
-    if (canAnswer) waits?.({ session: session.name, until: Date.now() + ASKED_MS });
+    if (canAnswer) waits?.({ session: session.name, until: Date.now() + QUESTION_MS });
     const call: OpenCall = { agent: agent.name, thing, asker, covered: null };
     this.open.add(call);
     const asked = session.questions.ask(
@@ -213,8 +221,8 @@ export class Permission {
         choices,
         multiple: false,
         default: REFUSE,
-        timeout_ms: ASKED_MS,
-        max_wait_ms: ASKED_MS,
+        timeout_ms: QUESTION_MS,
+        max_wait_ms: QUESTION_MS,
         wait_for_person: !isAttached && canAnswer,
       },
       asker,
@@ -236,7 +244,7 @@ export class Permission {
       .audit()
       ?.write({ operation: `leave:${op}`, input, context: { caller, session: session.name }, result: decided, ms });
     if (covered === REFUSE) {
-      const why = this.refusals.of(agent.name, thing) ?? "the person has refused it";
+      const why = this.refusals.reasonFor(agent.name, thing) ?? "the person has refused it";
       throw refusedAgain(session.name, agent, name, why);
     }
     if (covered !== null) return covered;
@@ -257,12 +265,12 @@ function answerIn(result: QuestionResult): string {
 }
 
 /** A call as a person decides about it. */
-function passOf({ agent, subject }: Lacking, { name }: Asked, input: unknown): string {
+function callKey({ agent, subject }: MissingPermission, { name }: GuardedOperation, input: unknown): string {
   return JSON.stringify([agent.name, name, subject.state(), input ?? {}]);
 }
 
 /** An operation in words. Reading needs permission only in a private session. */
-function summaryOf({ access, summary }: Asked): string {
+function summaryOf({ access, summary }: GuardedOperation): string {
   const [first = "", ...rest] = summary;
   return access === "observe" ? `Read from a private session: ${first.toLowerCase()}${rest.join("")}.` : `${summary}.`;
 }
@@ -274,14 +282,14 @@ function readable(input: unknown): unknown {
   return isBytes ? Buffer.from(String(input.data), "base64").toString() : input;
 }
 
-function tooLong(session: string, agent: Owner, operation: string, length: number, most: number): WshError {
+function inputTooLong(session: string, agent: Owner, operation: string, length: number, most: number): WshError {
   const why = `its input is too long to be shown to a person: ${length} characters, at most ${most}`;
   return new WshError("access_denied", `${agent.name} may not ${operation} in '${session}': ${why}`, {
     hint: "Use a session of your own, or send less at a time.",
   });
 }
 
-function changed(session: string, operation: string): WshError {
+function subjectChanged(session: string, operation: string): WshError {
   const message = `what '${operation}' would affect in '${session}' has changed while the person was asked`;
   return new WshError("access_denied", message, { hint: "Check it, then try again." });
 }

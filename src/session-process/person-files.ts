@@ -23,7 +23,7 @@ export function personFile({ stateDir, fileName, runtimeDir }: Instance): string
 }
 
 /** Time after a terminal has gone until its agent is looked for, in ms: sshd removes the socket a moment later. */
-const GONE_MS = 2_000;
+const AGENT_CHECK_MS = 2_000;
 
 interface PersonFilesPort {
   readonly session: Session;
@@ -57,7 +57,7 @@ export class PersonFiles implements Disposable {
       this.timer ??= setTimeout(() => {
         this.timer = null;
         this.attempt(() => linkAgent(instance, null));
-      }, GONE_MS).unref();
+      }, AGENT_CHECK_MS).unref();
     } else this.attempt(() => session.brought.bring(brought, broughtNames(settings)) && this.write());
   }
 

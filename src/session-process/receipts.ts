@@ -27,13 +27,13 @@ import { VERSION } from "../protocol/version.ts";
 import type { Tree } from "../receipts/git-tree.ts";
 import type { Settings } from "../settings/table.ts";
 
-/** Number of commands with such facts, the newest. */
-const KEPT = 1_000;
+/** Number of the newest commands whose facts are kept. */
+const MAX_WITNESSED = 1_000;
 
 const NOT_ON = "trees are recorded with the setting receipt_trees = true";
-const TYPED = "the tree before a command is recorded only if exec sends it";
+const NOT_SENT = "the tree before a command is recorded only if exec sends it";
 
-interface SeenInput {
+interface WitnessedCommand {
   readonly by: Owner;
   readonly offeredBy: Owner | undefined;
   readonly before: Tree;
@@ -46,7 +46,7 @@ interface SeenInput {
 interface WitnessPort {
   readonly pane: Pane;
   readonly settings: Pick<Settings, "receipt_trees">;
-  /** Owner of the pane, who counts as the writer before anyone typed; absent: unknown. */
+  /** Owner of the pane, who counts as the writer until someone types; absent: unknown. */
   readonly maker: Owner | undefined;
 }
 
@@ -57,12 +57,12 @@ export function witnessOf(pane: Pane): Witness | null {
 }
 
 export class Witness implements Disposable {
-  private readonly inputs = new Map<number, SeenInput>();
+  private readonly witnessed = new Map<number, WitnessedCommand>();
   private readonly listener: Disposable;
   /** The command that exec is about to type. */
-  private next: { readonly by: Owner; readonly before: Tree } | null = null;
+  private nextSent: { readonly by: Owner; readonly before: Tree } | null = null;
   /** The line that an agent has put at the prompt since the last command. */
-  private offer: { readonly line: string; readonly by: Owner } | null = null;
+  private offeredLine: { readonly line: string; readonly by: Owner } | null = null;
 
   constructor(private readonly port: WitnessPort) {
     const { log } = port.pane.commands;
@@ -79,24 +79,24 @@ export class Witness implements Disposable {
   }
 
   /** Exec holds the prompt, and types when this resolves; null: at once. */
-  typing(by: Owner): Promise<void> | null {
+  beforeTyping(by: Owner): Promise<void> | null {
     if (!this.port.settings.receipt_trees) {
-      this.next = { by, before: { missing: NOT_ON } };
+      this.nextSent = { by, before: { missing: NOT_ON } };
       return null;
     }
-    return this.settled().then(async () => {
-      this.next = { by, before: await this.tree(this.port.pane.commands.cwd(), this.port.pane.commands.child) };
+    return this.whenSettled().then(async () => {
+      this.nextSent = { by, before: await this.tree(this.port.pane.commands.cwd(), this.port.pane.commands.child) };
     });
   }
 
   /** An agent has put a line at the prompt, which a person may run. */
   offered(line: string, by: Owner): void {
-    this.offer = { line, by };
+    this.offeredLine = { line, by };
   }
 
   /** Resolves when all facts about ended commands are known. */
-  async settled(): Promise<void> {
-    for (const { settled } of [...this.inputs.values()]) await settled;
+  async whenSettled(): Promise<void> {
+    for (const { settled } of [...this.witnessed.values()]) await settled;
   }
 
   /** @throws WshError command_not_found, invalid_cursor, invalid_request: it runs, or ran before a restore */
@@ -104,7 +104,7 @@ export class Witness implements Disposable {
     const { pane } = this.port;
     const { log } = pane.commands;
     const record = log.require(id);
-    const seen = this.inputs.get(id);
+    const seen = this.witnessed.get(id);
     if (record.state === "running")
       throw new WshError("invalid_request", `command ${id} still runs`, { hint: "Wait for its end first: wsh wait" });
     if (seen === undefined) {
@@ -124,7 +124,7 @@ export class Witness implements Disposable {
 
   private predicate(
     record: CommandRecord,
-    { by, offeredBy, before, after, output }: SeenInput,
+    { by, offeredBy, before, after, output }: WitnessedCommand,
   ): Omit<Predicate, "session"> {
     const { command, cwd, state, started_at, ended_at, exit_code, signal, verified, warnings } = record;
     const digest = output ?? this.outputOf(record.id);
@@ -153,19 +153,20 @@ export class Witness implements Disposable {
   private started(id: number): void {
     const { pane, settings } = this.port;
     const { sent } = pane.commands.log.origin(id) ?? { sent: null };
-    const { next, offer } = this;
-    this.next = null;
-    this.offer = null;
-    const isSent = sent !== null && next !== null;
-    const missing = { missing: settings.receipt_trees ? TYPED : NOT_ON };
-    const [by, before] = isSent ? [next.by, next.before] : [this.writer(), missing];
+    const { nextSent, offeredLine } = this;
+    this.nextSent = null;
+    this.offeredLine = null;
+    const isSent = sent !== null && nextSent !== null;
+    const missing = { missing: settings.receipt_trees ? NOT_SENT : NOT_ON };
+    const [by, before] = isSent ? [nextSent.by, nextSent.before] : [this.writer(), missing];
     // A person may add to the line before running it.
-    const isOffered = !isSent && offer !== null && pane.commands.log.get(id)?.command?.includes(offer.line) === true;
-    const offeredBy = isOffered ? offer.by : undefined;
-    this.inputs.set(id, { by, offeredBy, before, after: missing, output: null, settled: Promise.resolve() });
-    for (const old of this.inputs.keys()) {
-      if (this.inputs.size <= KEPT) break;
-      this.inputs.delete(old);
+    const isOffered =
+      !isSent && offeredLine !== null && pane.commands.log.get(id)?.command?.includes(offeredLine.line) === true;
+    const offeredBy = isOffered ? offeredLine.by : undefined;
+    this.witnessed.set(id, { by, offeredBy, before, after: missing, output: null, settled: Promise.resolve() });
+    for (const old of this.witnessed.keys()) {
+      if (this.witnessed.size <= MAX_WITNESSED) break;
+      this.witnessed.delete(old);
     }
   }
 
@@ -178,7 +179,7 @@ export class Witness implements Disposable {
   }
 
   private finished({ id, cwd }: CommandRecord): void {
-    const seen = this.inputs.get(id);
+    const seen = this.witnessed.get(id);
     if (seen === undefined || !this.port.settings.receipt_trees) return;
     seen.output = this.outputOf(id);
     seen.settled = this.tree(cwd, this.port.pane.commands.log.origin(id)?.shell ?? null).then((tree) => {

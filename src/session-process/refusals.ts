@@ -1,21 +1,21 @@
 /**
- * What a person has refused to AI agents in this session, so that nobody is worn down by being asked again: the same
- * call is refused for a while, and every call once an agent, or all agents together, were refused often. Agents are
+ * Records what a person refused AI agents in this session, so that agents cannot wear the person down with repeated
+ * questions: the same call is refused for a while, and every call once an agent, or all agents together, were refused often. Agents are
  * known by their names as owners, so a new connection changes nothing; new names count together.
  */
 import { plural } from "../protocol/plural.ts";
 
-/** Time for which a refusal counts, in ms: the person works on. */
-const REFUSED_MS = 300_000;
-/** Refusals of one agent in that time after which it is not heard. */
-const MOST_OF_ONE = 3;
+/** Time for which a refusal counts, in ms: the person works undisturbed. */
+const REFUSAL_MS = 300_000;
+/** Refusals of one agent within REFUSAL_MS after which its calls are refused without a question. */
+const MAX_OF_ONE = 3;
 /** The same for all agents together: names cost nothing. */
-const MOST_OF_ALL = 12;
+const MAX_OF_ALL = 12;
 const MINUTE_MS = 60_000;
 
 interface Refusal {
   readonly agent: string;
-  readonly thing: string;
+  readonly callKey: string;
   readonly until: number;
 }
 
@@ -24,27 +24,28 @@ export class Refusals {
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  add(agent: string, thing: string): void {
-    this.refused = [...this.current(), { agent, thing, until: this.now() + REFUSED_MS }].slice(-MOST_OF_ALL);
+  add(agent: string, callKey: string): void {
+    this.refused = [...this.current(), { agent, callKey, until: this.now() + REFUSAL_MS }].slice(-MAX_OF_ALL);
   }
 
   /** Why the agent's call is refused without a question; null: a person may be asked. */
-  of(agent: string, thing: string): string | null {
+  reasonFor(agent: string, callKey: string): string | null {
     const current = this.current();
     const own = current.filter((each) => each.agent === agent);
-    const same = own.find((each) => each.thing === thing);
-    if (same !== undefined) return `the person has just refused it and will not be asked again for ${this.rest(same)}`;
-    const [first] = own.length >= MOST_OF_ONE ? own : current.length >= MOST_OF_ALL ? current : [];
+    const same = own.find((each) => each.callKey === callKey);
+    if (same !== undefined)
+      return `the person has just refused it and will not be asked again for ${this.remainingTime(same)}`;
+    const [first] = own.length >= MAX_OF_ONE ? own : current.length >= MAX_OF_ALL ? current : [];
     if (first === undefined) return null;
-    const whom = own.length >= MOST_OF_ONE ? "the person has refused it often" : "the person has refused agents often";
-    return `${whom} and will not be asked again for ${this.rest(first)}`;
+    const whom = own.length >= MAX_OF_ONE ? "the person has refused it often" : "the person has refused agents often";
+    return `${whom} and will not be asked again for ${this.remainingTime(first)}`;
   }
 
   private current(): Refusal[] {
     return this.refused.filter(({ until }) => until > this.now());
   }
 
-  private rest({ until }: Refusal): string {
+  private remainingTime({ until }: Refusal): string {
     return plural(Math.max(1, Math.ceil((until - this.now()) / MINUTE_MS)), "minute");
   }
 }

@@ -39,12 +39,12 @@ import { Permission, type PermissionPort } from "./permission.ts";
 import { followPrivacy } from "./privacy.ts";
 
 /** Maximum views between a target and the pane that it finally names. */
-const MOST_VIEWS = 8;
+const MAX_VIEW_CHAIN = 8;
 const ResolveSchema = v.object({ through: v.optional(v.number(), 0) });
 
 type OwnParts = "session" | "arrangement" | "content" | "instance" | "settings" | "processId" | "number";
 
-interface SessionProcessPort extends Pick<SessionParts, OwnParts>, Pick<PermissionPort, "wanted"> {
+interface SessionProcessPort extends Pick<SessionParts, OwnParts>, Pick<PermissionPort, "eventConsumers"> {
   /** Path of its socket. */
   readonly socket: string;
   readonly locals: Map<string, LocalPane>;
@@ -71,7 +71,7 @@ export class SessionProcess implements SessionParts, Served {
   readonly permission: Permission;
   /** Panes whose process, another session's, is gone: their calls wait until they are shown or started again. */
   readonly recovering = new Map<string, Promise<void>>();
-  private readonly shared: WindowView;
+  private readonly sharedView: WindowView;
   private readonly report: LayoutReport;
   private operations: Promise<typeof import("./operations/dispatch.ts")> | null = null;
   private readonly priority: FloodPriority;
@@ -86,7 +86,7 @@ export class SessionProcess implements SessionParts, Served {
     this.processId = port.processId;
     this.number = port.number;
     this.locals = port.locals;
-    this.shared = port.view;
+    this.sharedView = port.view;
     const { arrangement, session } = this;
     this.priority = new FloodPriority(
       () => session.viewers.count > 0,
@@ -94,15 +94,15 @@ export class SessionProcess implements SessionParts, Served {
       new FloodPace(() => this.hold()),
     );
     arrangement.events.on("placed", () => this.resize());
-    arrangement.events.on("placed", () => this.tellViews());
-    session.events.on("listed", () => this.tellViews());
+    arrangement.events.on("placed", () => this.reportWatching());
+    session.events.on("listed", () => this.reportWatching());
     arrangement.events.on("listed", () => arrangement.isSplit && session.events.emit("listed", undefined));
-    arrangement.events.on("changed", ({ before, after }) => this.changed(before, after));
+    arrangement.events.on("changed", ({ before, after }) => this.linkWindows(before, after));
     arrangement.events.on("copied", ({ base64 }) => session.buffers.copied(base64));
     session.events.on("renamed", ({ new_name }) => {
       for (const { ownSession, home } of this.locals.values()) if (home === null) ownSession.renamedTo(new_name);
       for (const placed of arrangement.placed.values()) {
-        if (placed.link?.isGuest) placed.link.belongsTo({ number: this.number, name: new_name });
+        if (placed.link?.isGuest) placed.link.setHome({ number: this.number, name: new_name });
       }
     });
     followPrivacy(this);
@@ -115,7 +115,7 @@ export class SessionProcess implements SessionParts, Served {
   }
 
   dispose(): void {
-    this.shared.dispose();
+    this.sharedView.dispose();
   }
 
   get paneId(): string {
@@ -136,8 +136,9 @@ export class SessionProcess implements SessionParts, Served {
   }
 
   /** Tells the sessions behind views whether anyone looks at them. Without views this costs a walk over the panes. */
-  private tellViews(): void {
-    for (const placed of this.arrangement.placed.values()) placed.link?.watched(this.session.viewers.show(placed.id));
+  private reportWatching(): void {
+    for (const placed of this.arrangement.placed.values())
+      placed.link?.setWatched(this.session.viewers.show(placed.id));
   }
 
   refresh(): Promise<void> {
@@ -170,13 +171,13 @@ export class SessionProcess implements SessionParts, Served {
     return null;
   }
 
-  private async recovered(target: string | undefined): Promise<void> {
+  private async whenRecovered(target: string | undefined): Promise<void> {
     await this.recovering.get(this.resolvePane(target) ?? "");
   }
 
   async between(request: PeerRequest): Promise<unknown> {
     if (request.op === "peer.resolve") {
-      if (this.recovering.size > 0) await this.recovered(request.target);
+      if (this.recovering.size > 0) await this.whenRecovered(request.target);
       return this.resolve(request);
     }
     if (request.op === "peer.checkpoint") {
@@ -189,24 +190,24 @@ export class SessionProcess implements SessionParts, Served {
       return {};
     }
     const { betweenSessions } = await import("./panes/moving-windows.ts");
-    return betweenSessions(this, request).finally(() => this.report.now());
+    return betweenSessions(this, request).finally(() => this.report.flush());
   }
 
   restoreUndone(): void {
-    this.keeper.undone();
+    this.keeper.keepAfterRestoreUndone();
   }
 
   async endedFromOutside(signal: string): Promise<void> {
-    await this.keeper.lastOf(signal);
+    await this.keeper.saveLast(signal);
   }
 
   async operate(request: PeerRequest): Promise<unknown> {
-    const answered = this.priority.asked();
+    const answered = this.priority.requestPending();
     try {
-      if (this.recovering.size > 0) await this.recovered(request.target);
+      if (this.recovering.size > 0) await this.whenRecovered(request.target);
       return await (await this.load()).operate(this, request);
     } finally {
-      this.report.now();
+      this.report.flush();
       answered();
     }
   }
@@ -225,13 +226,13 @@ export class SessionProcess implements SessionParts, Served {
       return { shown, session: ownSession };
     }
     const isIndependent = typeof input === "object" && input !== null && "independent" in input && input.independent;
-    if (isIndependent !== true) return { shown: this.shared, session };
-    const { rows, cols } = this.shared;
+    if (isIndependent !== true) return { shown: this.sharedView, session };
+    const { rows, cols } = this.sharedView;
     const view = new WindowView(this.arrangement, { rows, cols }, this.content, ownFocus(this.arrangement));
-    this.content.independent.add(view);
+    this.content.independentViews.add(view);
     this.arrangement.watch(view, view.window.id);
     peer.onClosed = () => {
-      this.content.independent.delete(view);
+      this.content.independentViews.delete(view);
       this.arrangement.watch(view, null);
       view.dispose();
     };
@@ -240,14 +241,14 @@ export class SessionProcess implements SessionParts, Served {
 
   /** A window for a stream, which affects no other view and no size. @throws WshError pane_not_found */
   window(target: string | undefined): StreamedWindow {
-    const { arrangement, shared, content } = this;
+    const { arrangement, sharedView, content } = this;
     const { state } = arrangement;
     if (target === undefined) {
       return {
         get id() {
           return windowId(activeWindow(now()).id);
         },
-        shown: shared,
+        shown: sharedView,
         dispose: () => {},
       };
     }
@@ -278,7 +279,7 @@ export class SessionProcess implements SessionParts, Served {
    * @param target as the caller wrote it; absent: the session as a whole, which stands for its oldest pane
    * @throws WshError pane_not_found
    */
-  place(target: string | undefined): Subject {
+  findSubject(target: string | undefined): Subject {
     const parsed: Target = target === undefined ? { kind: "session_id", id: this.number } : parseTarget(target);
     const { arrangement, content } = this;
     return findPlace(
@@ -293,14 +294,14 @@ export class SessionProcess implements SessionParts, Served {
   localFor(target: string | undefined): LocalPane {
     const pane = this.paneFor(target);
     const local = this.locals.get(pane) ?? this.arrangement.localOf(pane);
-    if (local === null) throw this.elsewhere(pane, target);
+    if (local === null) throw this.movedError(pane, target);
     return local;
   }
 
   paneFor(target: string | undefined): string {
     const parsed = target === undefined ? null : parseTarget(target);
     const named = parsed?.kind === "pane" ? formatTarget(parsed) : null;
-    return named !== null && this.locals.has(named) ? named : this.place(target).pane;
+    return named !== null && this.locals.has(named) ? named : this.findSubject(target).pane;
   }
 
   /** Null: no pane that is known here. */
@@ -312,7 +313,7 @@ export class SessionProcess implements SessionParts, Served {
     }
   }
 
-  elsewhere(pane: string, target: string | undefined): WshError {
+  movedError(pane: string, target: string | undefined): WshError {
     const { link: placed } = this.arrangement.paneOf(pane);
     if (placed === undefined) return new WshError("pane_not_found", `the session has no pane '${pane}'`);
     const subject = target === undefined ? "the session" : `'${target}'`;
@@ -360,7 +361,7 @@ export class SessionProcess implements SessionParts, Served {
   private async resolve({ target, input }: PeerRequest): Promise<object> {
     const pane = this.paneFor(target);
     const { through } = v.parse(ResolveSchema, input);
-    if (through > MOST_VIEWS) throw new WshError("invalid_layout", `pane '${pane}' is a cyclic view`);
+    if (through > MAX_VIEW_CHAIN) throw new WshError("invalid_layout", `pane '${pane}' is a cyclic view`);
     const link = this.arrangement.placed.get(pane)?.link;
     if (link === undefined) return { pane, socket: this.socket };
     return v.parse(v.looseObject({}), await link.resolve(through + 1));
@@ -395,12 +396,12 @@ export class SessionProcess implements SessionParts, Served {
   /** The viewers of the session's active window may have changed, and its size depends on them. */
   private resize(): void {
     const { session, content } = this;
-    const size = content.independent.size === 0 ? null : session.viewers.size();
+    const size = content.independentViews.size === 0 ? null : session.viewers.size();
     if (size === null || (size.rows === session.size.rows && size.cols === session.size.cols)) return;
     session.resize().catch(() => {});
   }
 
-  private changed(before: Windows, after: Windows): void {
+  private linkWindows(before: Windows, after: Windows): void {
     const { processId: id, number: session, instance } = this;
     const [old, now] = [before, after].map(({ windows }) => new Set(windows.map((window) => window.id)));
     for (const window of now?.difference(old ?? new Set()) ?? [])

@@ -26,9 +26,9 @@ const SILENT_MS = 10_000;
 const REFUSED_MS = 500;
 
 /** Interval between checks whether clients remain, in ms. */
-const FLUSH_LOOK_MS = 5;
+const FLUSH_CHECK_MS = 5;
 
-interface Counted {
+interface CountedConnection {
   /** The process at the other end, and its process session: a pane's programs share one. 0: unknown. */
   readonly pid: number;
   readonly session: number;
@@ -36,8 +36,8 @@ interface Counted {
   readonly state: "new" | "silent" | "asked" | "answered";
 }
 
-interface Client extends Counted {
-  state: Counted["state"];
+interface Client extends CountedConnection {
+  state: CountedConnection["state"];
   evict(): void;
 }
 
@@ -47,9 +47,9 @@ interface Client extends Counted {
  * others, and nobody is refused before it is full.
  * @param clients the oldest first @returns null: there is room; undefined: none can be evicted
  */
-export function evictedFor<T extends Counted>(
+export function clientToEvict<T extends CountedConnection>(
   clients: readonly T[],
-  entering: Pick<Counted, "pid" | "session">,
+  entering: Pick<CountedConnection, "pid" | "session">,
 ): T | null | undefined {
   if (clients.length < MOST_CLIENTS) return null;
   const idle = clients.find(({ state }) => state === "silent" || state === "answered");
@@ -68,7 +68,7 @@ export class TmuxSocket {
   private readonly clients = new Set<Client>();
 
   constructor(
-    private readonly of: {
+    private readonly port: {
       readonly instance: Instance;
       readonly settings: Settings;
       readonly logger: Logger;
@@ -83,7 +83,7 @@ export class TmuxSocket {
 
   /** The environment of a program that starts now; null: it gets no tmux. */
   environment(): SessionIdentity["tmux"] {
-    const { instance, settings, logger, byAgent, id, session } = this.of;
+    const { instance, settings, logger, byAgent, id, session } = this.port;
     if (settings.tmux === "off" || (settings.tmux === "agents" && !byAgent)) return null;
     try {
       if (!this.isListening) this.listen();
@@ -105,11 +105,11 @@ export class TmuxSocket {
   async flush(patienceMs: number): Promise<void> {
     const deadline = performance.now() + patienceMs;
     const hasAsked = ({ state }: Client): boolean => state === "asked" || state === "answered";
-    while ([...this.clients].some(hasAsked) && performance.now() < deadline) await Bun.sleep(FLUSH_LOOK_MS);
+    while ([...this.clients].some(hasAsked) && performance.now() < deadline) await Bun.sleep(FLUSH_CHECK_MS);
   }
 
   private listen(): void {
-    const { instance, id } = this.of;
+    const { instance, id } = this.port;
     const { directory, socket } = tmuxPlaces(instance, id);
     checkSocketPath(socket);
     for (const each of [directory, dirname(socket)]) ensureOwnDir(each);
@@ -120,12 +120,12 @@ export class TmuxSocket {
   }
 
   private accept(path: string, wire: Wire): WireEvents {
-    const { instance } = this.of;
+    const { instance } = this.port;
     const { peerPid } = wire;
     // A process of another pid namespace has the number 0.
     const pid = peerPid ?? 0;
     const session = pid === 0 ? 0 : (platform().processes.stat(pid)?.session ?? 0);
-    const evicted = evictedFor([...this.clients], { pid, session });
+    const evicted = clientToEvict([...this.clients], { pid, session });
     if (evicted === undefined) {
       refuse(wire);
       return refused;
@@ -133,13 +133,13 @@ export class TmuxSocket {
     evicted?.evict();
     let served: WireEvents | null = null;
     const early: Uint8Array[] = [];
-    const over = (): void => {
+    const disconnected = (): void => {
       clearTimeout(timer);
       this.clients.delete(client);
     };
     // The client that ends it is not notified of its end.
     const end = (): void => {
-      over();
+      disconnected();
       wire.end();
       served?.close();
     };
@@ -148,7 +148,7 @@ export class TmuxSocket {
       session,
       state: "new",
       evict() {
-        over();
+        disconnected();
         served?.close();
         refuse(wire);
       },
@@ -180,7 +180,7 @@ export class TmuxSocket {
       },
       drain: () => served?.drain(),
       close: () => {
-        over();
+        disconnected();
         served?.close();
       },
     };

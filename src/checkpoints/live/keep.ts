@@ -151,7 +151,7 @@ export class Checkpoints implements Disposable {
   }
 
   /** This process is being ended from outside: the session is to be restored in its present state. */
-  async lastOf(signal: string): Promise<void> {
+  async saveLast(signal: string): Promise<void> {
     if (this.isOver) return;
     this.isKept = true;
     await this.writeNow(signal).catch((error) => this.failed(error));

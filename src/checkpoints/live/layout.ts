@@ -108,7 +108,7 @@ export class LayoutCheckpoint {
   }
 
   /** This process is being ended from outside: the session is to be restored in its present state. */
-  async lastOf(signal: string): Promise<void> {
+  async saveLast(signal: string): Promise<void> {
     this.isKept = true;
     await this.write(signal).catch(() => {});
     this.isOver = true;

@@ -12,7 +12,7 @@ import type { RecordedEvent } from "../../protocol/recorded-events.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 
 /** Time from an event to the second check, in ms: longer than a server takes to read it. */
-const AGAIN_MS = 3_000;
+const SECOND_CHECK_MS = 3_000;
 
 interface HookWakerPort {
   readonly instance: Instance;
@@ -28,15 +28,15 @@ export class HookWaker {
   private timer: Timer | null = null;
   private hasBegun = false;
   /** Hooks set at run time, for all sessions. */
-  private readonly set: SetHooks;
+  private readonly hooksSetAtRuntime: SetHooks;
 
   constructor(private readonly port: HookWakerPort) {
-    this.set = new SetHooks(port.instance);
+    this.hooksSetAtRuntime = new SetHooks(port.instance);
   }
 
   /** The session's own hooks that want an event; null: no hook wants it. */
-  on(event: RecordedEvent): readonly OwnedHook[] | null {
-    const own = [...this.port.sessionHooks, ...this.set.hooks].filter((hook) => hookMatches(hook, event));
+  hooksFor(event: RecordedEvent): readonly OwnedHook[] | null {
+    const own = [...this.port.sessionHooks, ...this.hooksSetAtRuntime.hooks].filter((hook) => hookMatches(hook, event));
     return own.length > 0 || this.port.settings().some((each) => isWanted(each, event)) ? own : null;
   }
 
@@ -45,21 +45,21 @@ export class HookWaker {
     if (!this.hasBegun) new HookFiles(this.port.instance).beginHere();
     this.hasBegun = true;
     append();
-    this.look();
+    this.ensureServer();
     if (this.timer !== null) return;
     this.timer = setTimeout(() => {
       this.timer = null;
-      this.look();
-    }, AGAIN_MS);
+      this.ensureServer();
+    }, SECOND_CHECK_MS);
     this.timer.unref();
   }
 
   /** Resolves when no server is being started. */
-  async settled(): Promise<void> {
+  async whenStarted(): Promise<void> {
     await this.starting;
   }
 
-  private look(): void {
+  private ensureServer(): void {
     const { instance, logger } = this.port;
     if (this.starting !== null || isServerAlive(instance)) return;
     this.starting = import("../../launch/server.ts")

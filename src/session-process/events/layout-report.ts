@@ -28,9 +28,9 @@ export class LayoutReport {
       this.isDue = true;
     });
     events.on("settled", () => this.compare(false));
-    for (const change of ["changing", "over"] as const) events.on(change, () => this.now());
+    for (const change of ["changing", "over"] as const) events.on(change, () => this.flush());
     events.on("paneEnded", ({ pane, exit, isKept }) => {
-      this.now();
+      this.flush();
       port.session.events.emit("layout", {
         event: "pane_exited",
         pane,
@@ -42,7 +42,7 @@ export class LayoutReport {
   }
 
   /** Reports what is due. */
-  now(): void {
+  flush(): void {
     if (this.isDue) this.compare(true);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Events of one pane for the journal: its commands, its program's notifications, its state and its ports.
+ * Records one pane's events in the journal: its commands, its program's notifications, its state and its ports.
  *
  * State and ports are queried from the system when the pane has been quiet for a moment, then a few more times at
  * growing intervals, and repeatedly only while a program runs. A shell at its prompt causes no wake-ups.
@@ -18,8 +18,8 @@ import type { Settings } from "../../settings/table.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** Times from the last change to checks of state and ports, in ms, and the interval between later ones. */
-const LOOKS_MS = [500, 2_000, 8_000, 30_000] as const;
-const LATER_MS = 60_000;
+const CHECKS_MS = [500, 2_000, 8_000, 30_000] as const;
+const LATER_CHECKS_MS = 60_000;
 /** Longest text of a command in the journal, in characters, as in the history. */
 const MAX_COMMAND = 8_192;
 /** States in which a program may act without printing. */
@@ -33,7 +33,7 @@ interface PaneEventsOptions {
   window(): string | null;
   isPrivate(): boolean;
   /** The state of its program was checked. */
-  looked(state: SessionState): void;
+  stateChecked(state: SessionState): void;
 }
 
 export function recordPane(options: PaneEventsOptions): Disposable {
@@ -56,7 +56,7 @@ export function recordPane(options: PaneEventsOptions): Disposable {
     const isKept = settings.history !== "off" && recordable.has(id);
     return { command_id: id, command: isKept ? (command?.slice(0, MAX_COMMAND) ?? null) : null, cwd };
   };
-  const still = new Stillness(options, record, () => settings.long_command_seconds * 1000);
+  const stateWatch = new StateWatch(options, record, () => settings.long_command_seconds * 1000);
   const listening = log.on({
     started: (begun) => record({ event: "command_started", ...commandOf(begun) }),
     finished: (ended) => {
@@ -74,23 +74,23 @@ export function recordPane(options: PaneEventsOptions): Disposable {
       record({ event: "notification", text: attention.text, form: attention.by });
     }),
     events.on("agent", (agent) => record({ event: "agent_state", agent })),
-    events.on("listed", () => still.changed()),
+    events.on("listed", () => stateWatch.activity()),
   ];
   return {
     [Symbol.dispose]() {
       for (const end of ends) end();
       listening[Symbol.dispose]();
       history[Symbol.dispose]();
-      still[Symbol.dispose]();
+      stateWatch[Symbol.dispose]();
     },
   };
 }
 
-class Stillness implements Disposable {
+class StateWatch implements Disposable {
   private readonly alarm = new Alarm(systemClock, () => this.ring());
   private readonly processes: KnownProcesses;
   private changedAt = 0;
-  private looks = 0;
+  private checkCount = 0;
   private state: SessionState = "running";
   private isQuiet = false;
   private ports: ReadonlyMap<number, string> = new Map();
@@ -98,7 +98,7 @@ class Stillness implements Disposable {
   private readonly pane: Pane;
 
   constructor(
-    private readonly options: Pick<PaneEventsOptions, "pane" | "looked">,
+    private readonly options: Pick<PaneEventsOptions, "pane" | "stateChecked">,
     private readonly record: (details: EventDetails) => void,
     private readonly quietMs: () => number,
   ) {
@@ -114,11 +114,11 @@ class Stillness implements Disposable {
   }
 
   /** Runs per chunk and per input. */
-  changed(): void {
+  activity(): void {
     this.changedAt = systemClock.now();
-    this.looks = 0;
+    this.checkCount = 0;
     this.isQuiet = false;
-    this.alarm.set(this.changedAt + LOOKS_MS[0]);
+    this.alarm.set(this.changedAt + CHECKS_MS[0]);
   }
 
   [Symbol.dispose](): void {
@@ -129,35 +129,37 @@ class Stillness implements Disposable {
     const { pane } = this;
     if (pane.exit !== null) return;
     const now = systemClock.now();
-    const due = this.changedAt + LOOKS_MS[0];
+    const due = this.changedAt + CHECKS_MS[0];
     if (now < due) {
       this.alarm.set(due);
       return;
     }
-    this.look(now);
+    this.check(now);
     // A background job may begin to listen.
-    const hasJobs = this.looks < 2 && (platform().listeners?.children(pane.pid ?? 0).length ?? 0) > 0;
+    const hasJobs = this.checkCount < 2 && (platform().listeners?.children(pane.pid ?? 0).length ?? 0) > 0;
     if (!busy.has(this.state) && !hasJobs) return;
     const quietAt = this.isQuiet ? Number.POSITIVE_INFINITY : this.changedAt + this.quietMs();
-    this.looks++;
-    const fixed = LOOKS_MS[this.looks];
-    this.alarm.set(Math.min(quietAt, fixed === undefined ? now + LATER_MS : Math.max(now + 1, this.changedAt + fixed)));
+    this.checkCount++;
+    const fixed = CHECKS_MS[this.checkCount];
+    this.alarm.set(
+      Math.min(quietAt, fixed === undefined ? now + LATER_CHECKS_MS : Math.max(now + 1, this.changedAt + fixed)),
+    );
   }
 
-  private look(now: number): void {
+  private check(now: number): void {
     const { pane, state: was } = this;
     this.state = pane.state();
     const driven = pane.inputFrom === "api" ? { driven: true } : {};
     if (this.state !== was) this.record({ event: "state_changed", state: this.state, was, ...driven });
-    this.options.looked(this.state);
-    this.lookAtPorts();
+    this.options.stateChecked(this.state);
+    this.checkPorts();
     const quiet = now - this.changedAt;
     if (this.state !== "running" || this.isQuiet || quiet < this.quietMs()) return;
     this.isQuiet = true;
     this.record({ event: "quiet", quiet_ms: Math.round(quiet) });
   }
 
-  private lookAtPorts(): void {
+  private checkPorts(): void {
     const before = this.ports;
     const now = new PortScan().ownPorts(this.processes);
     if (now === null) return;

@@ -15,7 +15,7 @@ import { isOwnQuestion, type PaneQuestions } from "./pane-questions.ts";
 /** Lifetime of a question, in ms. */
 const LIFE_MS = intervals.passwordAsked;
 /** Wrong passwords after which no further question is asked: sudo gives up after three. */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 
 interface PasswordAskPort {
   readonly pane: Pane;
@@ -42,7 +42,7 @@ export class PasswordAsk {
   }
 
   /** The pane's program was checked. */
-  looked(state: SessionState): void {
+  stateChecked(state: SessionState): void {
     const { pane } = this.port;
     if (state !== "password") {
       this.withdraw();
@@ -51,7 +51,7 @@ export class PasswordAsk {
       return;
     }
     const agent = this.drivenBy;
-    const isOver = this.tries >= MOST_TRIES || (this.end !== null && this.end !== "answered");
+    const isOver = this.tries >= MAX_TRIES || (this.end !== null && this.end !== "answered");
     if (this.pending === null && !isOver && agent !== null && pane.inputFrom !== "person") void this.ask(agent);
   }
 
@@ -63,7 +63,7 @@ export class PasswordAsk {
   }
 
   /** The agent's message about the question; null: nothing was asked. */
-  async words(): Promise<string | null> {
+  async agentNotice(): Promise<string | null> {
     const { pending, end } = this;
     if (pending !== null) {
       return (await pending.questions.people().catch(() => 0)) > 0

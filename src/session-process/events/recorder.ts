@@ -45,7 +45,7 @@ export class Recorder {
   constructor(
     private readonly session: Pick<Session, "name" | "id" | "tags" | "isPrivate" | "viewers">,
     private readonly journal: Pick<EventJournal, "append" | "lastOf">,
-    private readonly hooks: Pick<HookWaker, "on" | "wake">,
+    private readonly hooks: Pick<HookWaker, "hooksFor" | "wake">,
     /** An event that may be worth a notice at attached terminals. */
     private readonly noticed: (event: RecordedEvent) => void,
   ) {}
@@ -80,7 +80,7 @@ export class Recorder {
       ...(noteworthy.has(event) && this.isWatched(details.pane) ? { watched: true } : {}),
     };
     if (noteworthy.has(event)) this.noticed(recorded);
-    const on = this.hooks.on(recorded);
+    const on = this.hooks.hooksFor(recorded);
     if (on === null) this.journal.append(recorded);
     else this.hooks.wake(() => this.journal.append(on.length === 0 ? recorded : { ...recorded, on }));
   }

@@ -32,7 +32,7 @@ interface TerminalNoticesPort {
 
 export class TerminalNotices {
   /** Times of the notices of the last minute, by table, in ms. */
-  private readonly sent = new WeakMap<Notify, number[]>();
+  private readonly recentTimes = new WeakMap<Notify, number[]>();
   private pending = 0;
 
   constructor(private readonly port: TerminalNoticesPort) {}
@@ -59,9 +59,9 @@ export class TerminalNotices {
   /** @returns whether the table allows another notice now */
   private spend(notify: Notify): boolean {
     const now = performance.now();
-    const times = (this.sent.get(notify) ?? []).filter((at) => at > now - MINUTE_MS);
+    const times = (this.recentTimes.get(notify) ?? []).filter((at) => at > now - MINUTE_MS);
     const isFree = times.length < notify.a_minute;
-    this.sent.set(notify, isFree ? [...times, now] : times);
+    this.recentTimes.set(notify, isFree ? [...times, now] : times);
     return isFree;
   }
 
@@ -72,7 +72,7 @@ export class TerminalNotices {
     const { instance, session, logger } = this.port;
     try {
       const others = listSessions(instance).filter((each) => !each.ended && `@s${each.session}` !== session.id);
-      await Promise.all(others.map(({ socket }) => tell(socket, text).catch(() => {})));
+      await Promise.all(others.map(({ socket }) => sendNotice(socket, text).catch(() => {})));
     } catch (error) {
       logger.warn("a notice reaches no terminal of other sessions: they cannot be listed", { error });
     } finally {
@@ -81,7 +81,7 @@ export class TerminalNotices {
   }
 }
 
-async function tell(socket: string, text: string): Promise<void> {
+async function sendNotice(socket: string, text: string): Promise<void> {
   const { connection, hello } = await Connection.open(socket, "cli", {}, ANSWER_MS);
   const timer = setTimeout(() => connection.close(), ANSWER_MS);
   try {

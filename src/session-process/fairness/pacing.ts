@@ -21,9 +21,9 @@ const DECAY = 0.9;
 
 export class FloodPace {
   private timer: Timer | null = null;
-  private held: OutputHold | null = null;
+  private outputHold: OutputHold | null = null;
   private pauseMs = 0;
-  private before: ProcessorTime | null = null;
+  private lastProcessorTime: ProcessorTime | null = null;
 
   /** @param hold stops reading until it is disposed */
   constructor(
@@ -34,8 +34,8 @@ export class FloodPace {
   /** Idempotent, like `end`. */
   begin(): void {
     if (this.timer !== null) return;
-    this.before = this.time();
-    if (this.before !== null) this.timer = setTimeout(() => this.burstOver(), BURST_MS);
+    this.lastProcessorTime = this.time();
+    if (this.lastProcessorTime !== null) this.timer = setTimeout(() => this.burstOver(), BURST_MS);
   }
 
   end(): void {
@@ -47,17 +47,17 @@ export class FloodPace {
 
   private burstOver(): void {
     const now = this.time();
-    const { before } = this;
-    if (now === null || before === null) {
+    const { lastProcessorTime } = this;
+    if (now === null || lastProcessorTime === null) {
       this.end();
       return;
     }
-    this.before = now;
-    const isShort = waitedLong(before, now, SHORT);
+    this.lastProcessorTime = now;
+    const isShort = waitedLong(lastProcessorTime, now, SHORT);
     const longer = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, this.pauseMs * GROWTH));
     const shorter = this.pauseMs > 1 ? this.pauseMs * DECAY : 0;
     this.pauseMs = isShort ? longer : shorter;
-    if (this.pauseMs > 0) this.held = this.hold();
+    if (this.pauseMs > 0) this.outputHold = this.hold();
     this.timer = setTimeout(() => {
       this.goOn();
       this.timer = setTimeout(() => this.burstOver(), BURST_MS);
@@ -65,7 +65,7 @@ export class FloodPace {
   }
 
   private goOn(): void {
-    this.held?.[Symbol.dispose]();
-    this.held = null;
+    this.outputHold?.[Symbol.dispose]();
+    this.outputHold = null;
   }
 }

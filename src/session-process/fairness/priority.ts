@@ -26,8 +26,8 @@ const CALM_BYTES = 16 * 1024;
  */
 const PATIENCE_WINDOWS = 4;
 /** Nice value of a throttled group: a third of the usual weight, so that it still answers beside busy processes. */
-const BACK = 5;
-const USUAL = 0;
+const THROTTLED_NICE = 5;
+const USUAL_NICE = 0;
 /**
  * Others crowd the processors when the session process waits this many times longer than it runs. On two processors one
  * flood alone waits up to twice as long as it runs, for the kernel's own workers; of four each waits 3 times as long,
@@ -39,16 +39,16 @@ export class FloodPriority {
   private timer: Timer | null = null;
   private bytes = 0;
   /** Windows that belonged to a flood, and later ones that did not, while it yields. */
-  private windows = 0;
-  private calm = 0;
-  private nice = USUAL;
+  private floodWindows = 0;
+  private calmWindows = 0;
+  private nice = USUAL_NICE;
   private requests = 0;
   private time = processorTime();
   /** Windows since others last crowded the processors. */
-  private roomy = PATIENCE_WINDOWS;
+  private windowsSinceCrowd = PATIENCE_WINDOWS;
 
   /**
-   * @param attended whether a person is watching, who would have to wait
+   * @param attended whether a person is watching, and would have to wait
    * @param prepare work that is better done before throttling
    */
   constructor(
@@ -59,11 +59,11 @@ export class FloodPriority {
     takeShortTurns(true);
   }
 
-  /** Marks a request as pending until the returned function is called. */
-  asked(): () => void {
+  /** Counts a request as pending, which ends throttling. @returns the function to call when it is answered */
+  requestPending(): () => void {
     this.requests++;
-    this.weigh(USUAL);
-    this.comeForward();
+    this.setNice(USUAL_NICE);
+    this.unthrottle();
     return () => {
       this.requests--;
     };
@@ -75,46 +75,46 @@ export class FloodPriority {
     if (this.timer !== null || this.bytes < FLOOD_BYTES) return;
     this.bytes = 0;
     this.time = processorTime();
-    this.timer = setInterval(() => this.look(), WINDOW_MS);
+    this.timer = setInterval(() => this.checkLoad(), WINDOW_MS);
   }
 
-  private look(): void {
-    const yields = this.nice !== USUAL;
+  private checkLoad(): void {
+    const yields = this.nice !== USUAL_NICE;
     const flows = this.bytes >= (yields ? CALM_BYTES : FLOOD_BYTES);
     this.bytes = 0;
     // A window of a throttled session may contain nothing but a pause.
-    this.calm = flows || !yields ? 0 : this.calm + 1;
-    const goesOn = flows || (this.calm > 0 && this.calm < PATIENCE_WINDOWS);
-    this.windows = flows ? this.windows + 1 : goesOn ? this.windows : 0;
-    if (this.windows === 1) this.prepare();
+    this.calmWindows = flows || !yields ? 0 : this.calmWindows + 1;
+    const isFloodLasting = flows || (this.calmWindows > 0 && this.calmWindows < PATIENCE_WINDOWS);
+    this.floodWindows = flows ? this.floodWindows + 1 : isFloodLasting ? this.floodWindows : 0;
+    if (this.floodWindows === 1) this.prepare();
     const before = this.time;
     this.time = processorTime();
-    this.roomy = waitedLong(before, this.time, CROWD) ? 0 : this.roomy + 1;
-    const mayStandBack = this.roomy < PATIENCE_WINDOWS && !this.attended() && this.requests === 0;
-    const standsBack = this.windows >= PATIENCE_WINDOWS && mayStandBack;
-    const nice = standsBack ? BACK : USUAL;
-    const changed = this.weigh(nice);
-    if (standsBack) this.standBack();
-    else if (nice === USUAL) this.comeForward();
-    if (this.windows > 0 || !changed || this.timer === null) return;
+    this.windowsSinceCrowd = waitedLong(before, this.time, CROWD) ? 0 : this.windowsSinceCrowd + 1;
+    const mayThrottle = this.windowsSinceCrowd < PATIENCE_WINDOWS && !this.attended() && this.requests === 0;
+    const isThrottled = this.floodWindows >= PATIENCE_WINDOWS && mayThrottle;
+    const nice = isThrottled ? THROTTLED_NICE : USUAL_NICE;
+    const changed = this.setNice(nice);
+    if (isThrottled) this.throttle();
+    else if (nice === USUAL_NICE) this.unthrottle();
+    if (this.floodWindows > 0 || !changed || this.timer === null) return;
     clearInterval(this.timer);
     this.timer = null;
   }
 
   /** Sets the group's weight. @returns false when it must be retried */
-  private weigh(nice: number): boolean {
+  private setNice(nice: number): boolean {
     if (nice === this.nice) return true;
     if (!setGroupNice(nice)) return false;
     this.nice = nice;
     return true;
   }
 
-  private standBack(): void {
+  private throttle(): void {
     takeShortTurns(false);
     this.pace.begin();
   }
 
-  private comeForward(): void {
+  private unthrottle(): void {
     this.pace.end();
     takeShortTurns(true);
   }

@@ -21,7 +21,7 @@ type Input = ParsedInput<"agent.prompt">;
 type Output = OperationOutput<"agent.prompt">;
 
 /** Interval between two checks of the screen, in ms. */
-const LOOK_MS = 50;
+const CHECK_MS = 50;
 /** Consecutive checks at which the input box must be empty. */
 const EMPTY_LOOKS = 4;
 /** Time from the text in the box to Enter, in ms: sooner, some agents take Enter for a line of the paste. */
@@ -145,7 +145,7 @@ async function proof<T>(
     if (hook() !== null) return true;
     // A screen that is being redrawn may be empty for a moment.
     for (let looks = 0; looks < EMPTY_LOOKS; looks++) {
-      if (looks > 0) await Bun.sleep(LOOK_MS);
+      if (looks > 0) await Bun.sleep(CHECK_MS);
       if (readComposer(await screenOf(pane)).kind !== "empty") return false;
     }
     seen = true;
@@ -221,6 +221,6 @@ async function until(pane: Pane, ms: number, holds: () => Promise<boolean>): Pro
   for (;;) {
     if (await holds()) return true;
     if (performance.now() >= end || pane.exit !== null) return "over";
-    await Bun.sleep(LOOK_MS);
+    await Bun.sleep(CHECK_MS);
   }
 }

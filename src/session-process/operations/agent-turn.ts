@@ -7,7 +7,7 @@ import type { Pane } from "../../pane/pane.ts";
 type Output = OperationOutput<"agent.prompt">;
 type Turn = NonNullable<Output["turn"]>;
 
-const LOOK_MS = 100;
+const CHECK_MS = 100;
 /** Silence after which the turn of an agent without hooks has ended, if it waits for a key, in ms. */
 const REST_MS = 3_000;
 /** Time after the end of an earlier turn for a queued prompt to begin its own, in ms. */
@@ -50,12 +50,12 @@ export async function turnOf(
     if (end !== null) return { ended: "done", ...(await messageOf(pane, end)) };
     const hasPrompted = reports.list.some(({ moment }) => moment === "prompted");
     if (info.state === "needs_input" && info.source === "hook" && reports.list.length > 0)
-      return { ended: "needs_input", ...(info.message === undefined ? {} : cut(info.message, "hook")) };
+      return { ended: "needs_input", ...(info.message === undefined ? {} : truncated(info.message, "hook")) };
     const isQuiet = pane.activity.idleMs() >= REST_MS && performance.now() - began >= REST_MS;
     if (isQuiet && info.state !== "working" && (info.source !== "hook" || !hasPrompted))
       return { ended: info.state === "done" ? "done" : "at_rest", ...(await messageOf(pane, null)) };
     if (performance.now() - began >= ms || signal.aborted) return { ended: "working" };
-    await Bun.sleep(LOOK_MS);
+    await Bun.sleep(CHECK_MS);
   }
 }
 
@@ -74,18 +74,18 @@ function endIn(reports: readonly AgentReport[], isQueued: boolean): AgentReport 
 
 /** Hooks run in parallel to the writer of the transcript, which may be a moment behind. */
 async function messageOf(pane: Pane, end: AgentReport | null): Promise<Partial<Turn>> {
-  if (end?.reply !== undefined) return cut(end.reply, "hook");
+  if (end?.reply !== undefined) return truncated(end.reply, "hook");
   const transcript = pane.agent.info?.conversation?.transcript;
   if (transcript === undefined) return {};
   for (let tries = 0; tries < 5; tries++) {
     const reply = lastReply(transcript);
-    if (reply !== null) return cut(reply, "transcript");
-    await Bun.sleep(LOOK_MS);
+    if (reply !== null) return truncated(reply, "transcript");
+    await Bun.sleep(CHECK_MS);
   }
   return {};
 }
 
-function cut(text: string, from: "hook" | "transcript"): Partial<Turn> {
+function truncated(text: string, from: "hook" | "transcript"): Partial<Turn> {
   const omitted = Math.max(0, text.length - MESSAGE_LENGTH);
   const message = omitted === 0 ? text : text.slice(0, MESSAGE_LENGTH).toWellFormed();
   return { message, message_from: from, ...(omitted === 0 ? {} : { omitted }) };

@@ -111,12 +111,12 @@ async function waitForProgram(
   const anyOf = program.map(conditionsFor(context.leasedPort));
   const { signal } = context;
   const isGone = since !== undefined && droppedSince(pane, since, 0) > 0;
-  const stored = isGone ? await searchStored(pane, anyOf, since, signal) : { outcome: null, looked: 0 };
+  const stored = isGone ? await searchStored(pane, anyOf, since, signal) : { outcome: null, searchedLines: 0 };
   const maxWaitMs = input.max_wait_ms;
   const outcome =
     stored.outcome ?? (await pane.commands.wait({ anyOf, commandId: input.command_id, since, maxWaitMs, signal }));
   const { command } = outcome;
-  const unseen = outcome.decidedBy === "timeout" ? droppedSince(pane, since, stored.looked) : 0;
+  const unseen = outcome.decidedBy === "timeout" ? droppedSince(pane, since, stored.searchedLines) : 0;
   const count = unseen === Number.POSITIVE_INFINITY ? "some" : unseen;
   const warning = `${count} lines since the cursor have left the history and were not searched: grep a command's output by its id`;
   const warnings = [...(outcome.warnings ?? []), ...unsaved, ...(unseen > 0 ? [warning] : [])];
@@ -134,9 +134,9 @@ async function waitForProgram(
 }
 
 /** Number of lines that have left the history, except those searched; Infinity: they cannot be counted. */
-function droppedSince({ text, terminal }: Pane, since: number | undefined, looked: number): number {
+function droppedSince({ text, terminal }: Pane, since: number | undefined, searchedLines: number): number {
   const line = since === undefined ? terminal.firstLine : text.lineAt(since);
-  return line === null ? Number.POSITIVE_INFINITY : Math.max(0, terminal.firstLine - line - looked);
+  return line === null ? Number.POSITIVE_INFINITY : Math.max(0, terminal.firstLine - line - searchedLines);
 }
 
 /** A small part of a command's output: the rest can be read by its id. */
@@ -172,10 +172,10 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     byProgram: context.caller.kind !== "cli",
     hidden: pane.commands.hides(context.caller),
     inTime: () => requireInTime(context.deadline),
-    typing: () => witness?.typing(ownerOf(context.caller)) ?? null,
+    typing: () => witness?.beforeTyping(ownerOf(context.caller)) ?? null,
     signal,
   });
-  await witness?.settled();
+  await witness?.whenSettled();
   const { warnings, decision } = outcome;
   const steps = await Promise.all(
     outcome.steps.map(async (step, n) => {
@@ -251,7 +251,7 @@ async function processWait(
   const whole = timedOut ? stillRunning(step, pane.commands.state(), input.on_timeout) : step;
   return {
     ...(until === undefined ? {} : decisionOf(outcome)),
-    ...readable(pane, await chosen(pane, whole, input, context), input.extend),
+    ...readable(pane, await withRequestedOutput(pane, whole, input, context), input.extend),
   };
 }
 
@@ -267,11 +267,11 @@ async function result(
   const how = stopped === undefined ? "leave" : stopped === "killed" ? "kill" : "interrupt";
   const step = record.state === "running" ? stillRunning(given, pane.commands.state(), how) : given;
   const whole = pane.runsOneCommand ? { ...step, cwd: pane.startCwd } : step;
-  return { ...readable(pane, await chosen(pane, whole, input, context), true), session: context.session };
+  return { ...readable(pane, await withRequestedOutput(pane, whole, input, context), true), session: context.session };
 }
 
 /** With the requested part of the output. */
-async function chosen(
+async function withRequestedOutput(
   pane: Pane,
   given: StepResult,
   input: ParsedInput<"commands.result" | "process.wait">,

@@ -62,7 +62,7 @@ export async function runDialog(
   const from = input.since ?? (await terminal.atRest(() => pane.giveCursor()));
   const [first] = steps;
   const atPrompt = input.since === undefined && commands.log.phase === "prompt" && first?.expected === null;
-  const begunBy = atPrompt ? joined(typed(pane, first.step)) : undefined;
+  const begunBy = atPrompt ? joined(decodeStep(pane, first.step)) : undefined;
   const run = (bytes: TypedInput, maxWaitMs: number): Promise<Outcome> =>
     commands.run({
       input: bytes,
@@ -95,7 +95,7 @@ export async function runDialog(
       }
     }
     const next = steps[index + 1];
-    const bytes = typed(pane, step);
+    const bytes = decodeStep(pane, step);
     const isTyped = joined(bytes).length > 0;
     if (isTyped) begin();
     await commands.hide(caller, joined(bytes));
@@ -143,7 +143,7 @@ async function checked(
   const given = [...(isTyped ? [first] : []), ...(input.steps ?? [])];
   const steps: DialogRunStep[] = [];
   for (const [at, step] of given.entries()) {
-    const bytes = joined(typed(pane, step));
+    const bytes = joined(decodeStep(pane, step));
     if (step.expect === undefined && bytes.length === 0) {
       throw new WshError("invalid_request", `step ${at} has nothing to expect or type`);
     }
@@ -164,7 +164,7 @@ function finderOf(expected: Condition | null): Promise<Finder> | Finder | null {
   return expected?.type === "regex" ? regexFinder(expected.pattern, expected.flags) : null;
 }
 
-function typed(pane: Pane, { input, keys, submit = false }: RunStep): TypedInput {
+function decodeStep(pane: Pane, { input, keys, submit = false }: RunStep): TypedInput {
   return decodeFor(pane, { data: input, encoding: "utf8", keys, submit, paste: false });
 }
 

@@ -150,12 +150,12 @@ async function handled(
   const { oldest } = parts.content;
   if (oldest?.pane.endedAs === "crashed" && operation.access !== "observe") throw notRunning(session);
   const input = parseInput(operation, request.input);
-  const context = contextOf(parts, request, () => parts.place(target).pane);
+  const context = contextOf(parts, request, () => parts.findSubject(target).pane);
   if (operation.scope === "session") {
     if (request.op === "session.kill") refusePart(parts, target);
     if (request.op === "session.get") await parts.content.refresh();
     if (request.op === "session.restart" && session.exit === null) {
-      const { pane } = parts.place(target);
+      const { pane } = parts.findSubject(target);
       await session.lifetime.restart(async () => {
         await parts.arrangement.change(() => parts.arrangement.restart(pane));
       });
@@ -166,7 +166,7 @@ async function handled(
   const { caller } = request;
   const byPerson = caller.kind === "cli" && agentOfCaller(caller) === null;
   const isAnswered = view === undefined;
-  const call: LayoutCall = { parts, place: parts.place(target), byPerson, owner: ownerOf(caller), isAnswered };
+  const call: LayoutCall = { parts, subject: parts.findSubject(target), byPerson, owner: ownerOf(caller), isAnswered };
   if (view?.ownFocus != null && ownFocusHandlers(call, view, request.op, input)) return {};
   const handler = handlerOf(ofLayout, request.op);
   return view?.ownFocus == null ? handler(call, input, context) : withOwnFocus(view, handler, call, input, context);
@@ -214,7 +214,7 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
 /** For a command that waits for a password: whether the person is being asked for it. */
 async function withPasswordAsked(passwords: PasswordAsk | undefined, result: unknown): Promise<unknown> {
   const parsed = v.safeParse(WaitingSchema, result);
-  const words = parsed.success ? ((await passwords?.words()) ?? null) : null;
+  const words = parsed.success ? ((await passwords?.agentNotice()) ?? null) : null;
   return parsed.success && words !== null
     ? { ...parsed.output, warnings: [...(parsed.output.warnings ?? []), words] }
     : result;

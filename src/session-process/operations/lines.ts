@@ -132,7 +132,7 @@ interface FoundUnits {
 class MatchPage {
   private total = 0;
   /** Number of matches before the stored ones. */
-  private first = 0;
+  private firstIndex = 0;
   private storedMatches: FoundUnits[] = [];
 
   constructor(
@@ -145,7 +145,7 @@ class MatchPage {
   add(found: FoundUnits): void {
     this.total++;
     if (this.from !== null) {
-      if (isBeforePlace(found, this.from)) this.first++;
+      if (isBeforePlace(found, this.from)) this.firstIndex++;
       else if (this.storedMatches.length < this.limit) this.storedMatches.push(found);
       return;
     }
@@ -167,12 +167,12 @@ class MatchPage {
       const [col = 0, end = col] = cellsOfUnits(stored, line, [start, stop]);
       return { line, col, length: end - col };
     });
-    return { total: this.total, first: this.first, matches };
+    return { total: this.total, first: this.firstIndex, matches };
   }
 
   private drop(count: number): void {
     this.storedMatches.splice(0, count);
-    this.first += count;
+    this.firstIndex += count;
   }
 }
 

@@ -70,7 +70,7 @@ interface Rows {
   readonly alternate: boolean;
 }
 
-type Printed = Pick<Rows, "lines" | "dropped">;
+type PrintedRows = Pick<Rows, "lines" | "dropped">;
 
 function placeOf(pane: Pane): Pick<Rows, "output_cursor" | "alternate"> {
   return { output_cursor: pane.giveCursor(), alternate: pane.terminal.alternate };
@@ -123,7 +123,7 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
   if (stored === null) throw new WshError("command_not_found", `pane '${pane.id}' keeps no output of command ${id}`);
   const { output_cursor } = placeOf(pane);
   const reading = await readOutput(stored, query, input.max_bytes, signal, overwrittenIn(pane, id));
-  return { ...read(reading), total_lines: reading.totalLines, output_cursor, ...base };
+  return { ...outputResult(reading), total_lines: reading.totalLines, output_cursor, ...base };
 }
 
 /** @throws WshError invalid_request if the exact bytes of the command's output are unknown */
@@ -136,7 +136,7 @@ function rawOutput(pane: Pane, id: number): Output {
 /**
  * Lines with their styles, if they are still those that the command printed; otherwise the stored text without styles.
  */
-function ownLines(range: Printed, retained: RetainedLines | null): Printed {
+function ownLines(range: PrintedRows, retained: RetainedLines | null): PrintedRows {
   if (retained === null) return range;
   const { head, tail, omitted } = retained;
   const { lines } = range;
@@ -153,7 +153,7 @@ function ownLines(range: Printed, retained: RetainedLines | null): Printed {
 }
 
 /** A reading in the form of the operation. Incompleteness is reported first. */
-function read({ missing, text, matches, omittedBytes, omittedLines }: OutputReading) {
+function outputResult({ missing, text, matches, omittedBytes, omittedLines }: OutputReading) {
   return {
     ...incomplete(missing),
     ...present({ matches }),
@@ -182,7 +182,7 @@ async function filteredOutput(
   if (input.format === "styled") return { ...first, ...styled(rows, query, input.max_bytes), ...base };
   const texts = rows.lines.map(({ line }) => plainText(line));
   using stored = new StoredOutput({ head: texts, tail: [], omitted: 0 }, null, 0, "");
-  const { matches, text, omitted_bytes, omitted_lines } = read(
+  const { matches, text, omitted_bytes, omitted_lines } = outputResult(
     await readOutput(stored, query, input.max_bytes, signal, overwrittenOf(pane, rows, input)),
   );
   const counted = defined({ matches });

@@ -32,7 +32,7 @@ class ScreenRevisions {
   constructor(
     private readonly pane: Pane,
     private readonly format: Format,
-    private readonly ended: () => void,
+    private readonly expired: () => void,
   ) {
     const { events } = pane;
     const cutting = pane.cutAtRedraws();
@@ -57,7 +57,7 @@ class ScreenRevisions {
   }
 
   /** Screens after the cursor, except the present one. Call between chunks. */
-  between(since: number): Revision[] {
+  revisionsSince(since: number): Revision[] {
     const now = this.pane.outputCursor;
     const revisions = this.revisions.map(({ revision }) => revision);
     return revisions.filter(({ output_cursor }) => output_cursor > since && output_cursor < now);
@@ -65,7 +65,7 @@ class ScreenRevisions {
 
   private end(): void {
     for (const end of this.ends) end();
-    this.ended();
+    this.expired();
   }
 
   private add(): void {
@@ -73,11 +73,11 @@ class ScreenRevisions {
     this.budget = Math.min(BURST_MS, this.budget + (began - this.lastAt) * SHARE);
     this.lastAt = began;
     if (this.budget <= 0) return;
-    this.keep();
+    this.record();
     this.budget -= performance.now() - began;
   }
 
-  private keep(): void {
+  private record(): void {
     const { pane, format } = this;
     const { outputCursor: output_cursor, activity } = pane;
     const revision = { ...shownScreen(pane.terminal, format), output_cursor, generation: activity.generation };

@@ -171,7 +171,7 @@ function placesNamed(parts: SessionParts, op: string, input: unknown): readonly 
   try {
     // The other session of a move is asked itself.
     const isHere = op === "pane.swap" || !isElsewhere(parts, parseTarget(place));
-    return isHere ? panesIn(windowWith(state, parts.place(place).pane)) : [];
+    return isHere ? panesIn(windowWith(state, parts.findSubject(place).pane)) : [];
   } catch {
     // It names a neighbour in the window, or nothing, which the operation reports.
     return [];

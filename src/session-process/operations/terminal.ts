@@ -88,7 +88,7 @@ export const terminalHandlers: Pick<
     }
     return await pane.terminal.atRest(() => {
       const state = pane.state();
-      const earlier = since === undefined ? [] : (revisions?.between(since) ?? []);
+      const earlier = since === undefined ? [] : (revisions?.revisionsSince(since) ?? []);
       return {
         ...shownScreen(pane.terminal, format, tail),
         last_activity_ms: pane.activity.idleMs(),

@@ -19,7 +19,7 @@ interface StoredPattern {
 interface StoredSearch {
   readonly outcome: WaitOutcome | null;
   /** Number of lines searched. */
-  readonly looked: number;
+  readonly searchedLines: number;
 }
 
 export async function searchStored(
@@ -28,10 +28,10 @@ export async function searchStored(
   since: number | undefined,
   signal: AbortSignal,
 ): Promise<StoredSearch> {
-  const matchers = await wantedOf(conditions);
+  const matchers = await patternsIn(conditions);
   const began = performance.now();
-  let looked = 0;
-  if (since === undefined || matchers.length === 0) return { outcome: null, looked };
+  let searchedLines = 0;
+  if (since === undefined || matchers.length === 0) return { outcome: null, searchedLines };
   const { log } = pane.commands;
   const start = pane.text.positionAt(since);
   for (const { id, output_start, output_end, first_line_id } of log.list()) {
@@ -45,7 +45,7 @@ export async function searchStored(
     using stored = log.stored(id);
     let due = performance.now() + SLICE_MS;
     for (const { first, lines } of stored?.parts({ from, to: Math.min(gone, stored.total) }) ?? []) {
-      looked += lines.length;
+      searchedLines += lines.length;
       for (const [at, line] of lines.entries()) {
         const begin = first + at === from ? skip : 0;
         for (const { type, find } of matchers) {
@@ -57,24 +57,24 @@ export async function searchStored(
           const place = { lineId: id, outputCursor: pane.text.noteWithin({ line: id, index }, since) };
           return {
             outcome: { decidedBy: type, state: null, match: text, ...(groups && { groups }), ...place },
-            looked,
+            searchedLines,
           };
         }
       }
       if (performance.now() < due) continue;
       await new Promise((resolve) => setImmediate(resolve));
-      if (signal.aborted || performance.now() - began > MAX_WORK_MS) return { outcome: null, looked };
+      if (signal.aborted || performance.now() - began > MAX_WORK_MS) return { outcome: null, searchedLines };
       due = performance.now() + SLICE_MS;
     }
   }
-  return { outcome: null, looked };
+  return { outcome: null, searchedLines };
 }
 
-async function wantedOf(conditions: readonly Condition[]): Promise<StoredPattern[]> {
-  const wanted: StoredPattern[] = [];
+async function patternsIn(conditions: readonly Condition[]): Promise<StoredPattern[]> {
+  const patterns: StoredPattern[] = [];
   for (const each of conditions) {
-    if (each.type === "text") wanted.push({ type: each.type, find: textFinder(each.text) });
-    if (each.type === "regex") wanted.push({ type: each.type, find: await regexFinder(each.pattern, each.flags) });
+    if (each.type === "text") patterns.push({ type: each.type, find: textFinder(each.text) });
+    if (each.type === "regex") patterns.push({ type: each.type, find: await regexFinder(each.pattern, each.flags) });
   }
-  return wanted;
+  return patterns;
 }

@@ -79,7 +79,7 @@ interface ArrangementEvents {
   /** The last pane of the last window has ended. */
   over: Exit;
   /** A program runs again after the last one had ended. */
-  goesOn: undefined;
+  programResumed: undefined;
 }
 
 interface ArrangementPort {
@@ -90,7 +90,7 @@ interface ArrangementPort {
   /** Whether it had several windows or panes when it crashed. */
   readonly wasSplit: boolean;
   /** Whether a crashed session is shown: no program runs, and every pane keeps its place. */
-  readonly isRead: boolean;
+  readonly showsCrashed: boolean;
   /** The layout of panels on an outer screen of that size. */
   layoutAt(outer: Size): Layout;
 }
@@ -100,7 +100,7 @@ export class Arrangement {
   readonly placed = new Map<string, PlacedPane>();
   /** Panes that stay although their program has ended, with its exit. */
   readonly ended = new Map<string, Exit>();
-  /** Functions that release holds on panes' output. */
+  /** Functions that release panes' outputs, which stay readable until then. */
   private readonly unsubscribers = new Map<string, () => void>();
   private current: Windows;
   /** Cells of each window that was shown; a hidden window keeps its size. */
@@ -108,12 +108,12 @@ export class Arrangement {
   private queue: Promise<unknown> = Promise.resolve();
   private changing = 0;
   /** Windows shown by viewers with their own active window, and the sizes that their terminals contribute. */
-  private readonly watched = new Map<object, { readonly window: number; readonly outer: Size | null }>();
+  private readonly ownWindows = new Map<object, { readonly window: number; readonly outer: Size | null }>();
   private isOver = false;
   /** Whether it is, or was, more than one window with one pane without user settings. */
   isSplit = false;
   /** The panes in which a person typed last, and the time. */
-  private typed: { readonly panes: readonly string[]; readonly at: number } = {
+  private lastTyped: { readonly panes: readonly string[]; readonly at: number } = {
     panes: [],
     at: Number.NEGATIVE_INFINITY,
   };
@@ -148,7 +148,7 @@ export class Arrangement {
   layoutOf(id: number): Layout | null {
     if (activeWindow(this.current).id === id) return null;
     const outer = smallest(
-      [...this.watched.values()].flatMap(({ window, outer }) => (window === id ? (outer ?? []) : [])),
+      [...this.ownWindows.values()].flatMap(({ window, outer }) => (window === id ? (outer ?? []) : [])),
     );
     return outer === null ? null : this.port.layoutAt(outer);
   }
@@ -185,12 +185,12 @@ export class Arrangement {
 
   /** A person has typed in these panes: the others leave the processor to the echo. */
   typedIn(panes: readonly string[]): void {
-    this.typed = { panes, at: performance.now() };
+    this.lastTyped = { panes, at: performance.now() };
   }
 
   /** Whether a person types in another pane than this one. */
   isTypedBeside(pane: string): boolean {
-    const { panes, at } = this.typed;
+    const { panes, at } = this.lastTyped;
     return performance.now() - at < TYPED_MS && !panes.includes(pane);
   }
 
@@ -213,12 +213,12 @@ export class Arrangement {
     this.current = after;
     this.isSplit ||= !isSimple(after);
     try {
-      this.place();
+      this.assignSizes();
       this.events.emit("changed", { before, after });
     } catch (error) {
       this.current = before;
       this.isSplit = isSplit;
-      this.place();
+      this.assignSizes();
       throw error;
     }
     this.events.emit("listed", undefined);
@@ -227,23 +227,23 @@ export class Arrangement {
   /** The room between the panels has changed. */
   resize(area: Size): void {
     // Panels also move in windows of other sizes.
-    if (this.watched.size === 0 && area.rows === this.area.rows && area.cols === this.area.cols) return;
+    if (this.ownWindows.size === 0 && area.rows === this.area.rows && area.cols === this.area.cols) return;
     this.room = area;
-    this.place();
+    this.assignSizes();
   }
 
   /**
    * A viewer shows its own active window; null: no longer.
    * @param outer size that its terminal contributes; absent: unchanged
    */
-  watch(viewer: object, window: number | null, outer = this.watched.get(viewer)?.outer ?? null): void {
-    if (window === null) this.watched.delete(viewer);
-    else this.watched.set(viewer, { window, outer });
-    this.place();
+  watch(viewer: object, window: number | null, outer = this.ownWindows.get(viewer)?.outer ?? null): void {
+    if (window === null) this.ownWindows.delete(viewer);
+    else this.ownWindows.set(viewer, { window, outer });
+    this.assignSizes();
   }
 
   /** Sets the sizes of the panes in displayed windows. */
-  place(): void {
+  assignSizes(): void {
     for (const window of this.current.windows) {
       if (!this.isShown(window.id)) continue;
       const room = this.roomOf(window.id);
@@ -255,7 +255,7 @@ export class Arrangement {
     this.events.emit("placed", undefined);
   }
 
-  /** Handlers for the events of a pane that is shown here. */
+  /** Handlers of the events of a pane that is shown here. */
   eventsOf(pane: string, isView = false): PlacedPaneEvents {
     const { events } = this;
     return {
@@ -267,14 +267,14 @@ export class Arrangement {
       listed: () => events.emit("listed", undefined),
       // A view's agent is reported by the view's session.
       agent: (agent) => !isView && events.emit("agent", { pane, agent }),
-      ended: (exit) => this.ends(pane, exit),
+      ended: (exit) => this.handleEnd(pane, exit),
       lost: () => events.emit("lost", pane),
       recorded: (details) => events.emit("recorded", { ...details, pane }),
     };
   }
 
   /** Shows a pane that runs here. Call before the value names it. */
-  put(pane: LocalPane): void {
+  addLocal(pane: LocalPane): void {
     const { events } = this;
     const { id } = pane;
     this.placed.set(id, pane);
@@ -286,7 +286,7 @@ export class Arrangement {
       endTold: () => events.emit("endTold", id),
     });
     const { exit } = pane.pane;
-    if (exit !== null) this.ends(id, { ...exit, isOwn: true });
+    if (exit !== null) this.handleEnd(id, { ...exit, isOwn: true });
   }
 
   /** Removes a pane from the layout. Call within `change`. */
@@ -295,7 +295,7 @@ export class Arrangement {
     if (rest === null) {
       // Its session determines how long it can be read.
       this.hold(pane);
-      this.over(exit);
+      this.reportOver(exit);
       return;
     }
     this.commit(rest);
@@ -341,7 +341,7 @@ export class Arrangement {
     this.placed.delete(pane);
     this.ended.delete(pane);
     this.release(pane);
-    if (placed instanceof LocalPane) placed.leave();
+    if (placed instanceof LocalPane) placed.leaveWindow();
     else placed?.close();
   }
 
@@ -357,7 +357,7 @@ export class Arrangement {
     this.release(pane);
     this.goesOn();
     await placed.restart();
-    this.place();
+    this.assignSizes();
     this.events.emit("placed", undefined);
     this.events.emit("listed", undefined);
     return {};
@@ -367,18 +367,18 @@ export class Arrangement {
   goesOn(): void {
     if (!this.isOver) return;
     this.isOver = false;
-    this.events.emit("goesOn", undefined);
+    this.events.emit("programResumed", undefined);
   }
 
   /** Whether a window is shown to a viewer. */
   private isShown(id: number): boolean {
     if (activeWindow(this.current).id === id) return true;
-    for (const { window } of this.watched.values()) if (window === id) return true;
+    for (const { window } of this.ownWindows.values()) if (window === id) return true;
     return false;
   }
 
   /** Runs at once, unless a change is in progress. */
-  private ends(pane: string, exit: PaneExit): void {
+  private handleEnd(pane: string, exit: PaneExit): void {
     if (this.changing === 0) this.paneEnded(pane, exit);
     else void this.change(() => this.paneEnded(pane, exit)).catch(() => {});
   }
@@ -387,10 +387,10 @@ export class Arrangement {
     const entry = this.current.panes[pane];
     if (entry === undefined || this.isOver || !this.placed.has(pane)) return;
     const exit: Exit = { code, signal };
-    if (this.port.isRead) {
+    if (this.port.showsCrashed) {
       this.ended.set(pane, exit);
       this.hold(pane);
-      if (this.ended.size === Object.keys(this.current.panes).length) this.over(exit);
+      if (this.ended.size === Object.keys(this.current.panes).length) this.reportOver(exit);
       return;
     }
     const keep = entry.keep ?? (this.isSplit && this.port.keepAfterExit);
@@ -423,7 +423,7 @@ export class Arrangement {
     }, LISTED_MS);
   }
 
-  private over(exit: Exit): void {
+  private reportOver(exit: Exit): void {
     if (this.isOver) return;
     this.isOver = true;
     this.events.emit("over", exit);

@@ -46,7 +46,7 @@ interface ContentEvents {
 
 export class Content implements PaneRef {
   /** Views of viewers with a separate focus. */
-  readonly independent = new Set<WindowView>();
+  readonly independentViews = new Set<WindowView>();
   readonly events = new Emitter<ContentEvents>();
   exit: Exit | null = null;
   private typedAt = performance.now();
@@ -65,7 +65,7 @@ export class Content implements PaneRef {
       this.exit = exit;
       this.events.emit("exited", exit);
     });
-    arrangement.events.on("goesOn", () => {
+    arrangement.events.on("programResumed", () => {
       this.exit = null;
     });
     for (const change of ["rendered", "placed"] as const) arrangement.events.on(change, () => this.lookAtScreen());
@@ -151,7 +151,7 @@ export class Content implements PaneRef {
 
   async resize(rows: number, cols: number): Promise<void> {
     const area: Size = { rows, cols };
-    for (const view of [this.view(), ...this.independent]) view.resize(area);
+    for (const view of [this.view(), ...this.independentViews]) view.resize(area);
     // Views are arranged again after the panes have got their sizes.
     this.arrangement.resize(area);
   }
@@ -278,7 +278,7 @@ export class Content implements PaneRef {
     return {
       ...info,
       title: entry?.title ?? info.title,
-      ...(entry?.view == null ? {} : { view: nameNow(entry.view, shown?.link?.info.name) }),
+      ...(entry?.view == null ? {} : { view: withCurrentName(entry.view, shown?.link?.info.name) }),
       ...(exit === null || exit === undefined || hasCrashed
         ? {}
         : { state: "exited" as const, exit_code: exit.code, signal: exit.signal }),
@@ -317,7 +317,7 @@ export class Content implements PaneRef {
 }
 
 /** The target of a view, with the current name of its session. */
-function nameNow(view: string, name: string | undefined): string {
+function withCurrentName(view: string, name: string | undefined): string {
   const target = parseTarget(view);
   return target.kind === "session" && name !== undefined ? formatTarget({ ...target, name }) : view;
 }

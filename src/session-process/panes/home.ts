@@ -41,13 +41,13 @@ export class Home {
   set(session: HomeSession | null, isOffered: boolean): void {
     this.session = session;
     this.isOffered = isOffered;
-    this.look();
+    this.checkOrphan();
   }
 
-  look(): void {
+  checkOrphan(): void {
     this.close();
     if (this.session === null || this.isOffered || this.port.viewers().count > 0) return;
-    this.timer = setTimeout(() => void this.lost(), ORPHAN_MS);
+    this.timer = setTimeout(() => void this.endOrphan(), ORPHAN_MS);
   }
 
   close(): void {
@@ -55,7 +55,7 @@ export class Home {
     this.timer = null;
   }
 
-  private async lost(): Promise<void> {
+  private async endOrphan(): Promise<void> {
     await this.onLost();
     await this.port.end();
   }

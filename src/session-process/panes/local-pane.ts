@@ -2,8 +2,8 @@
  * A pane that runs here, with its overlay layer, its copy mode and its checkpoint. Its window requests its picture when
  * needed; keys come from the terminal with the focus there.
  *
- * Owns the pane, and a session of its own (`own`) for everything that a pane as a target has like a session: elements,
- * a restart, a time to be read after its end.
+ * Owns the pane, and a session of its own (`ownSession`) for what a pane as a target shares with a session: elements, a
+ * restart, a grace period.
  */
 import * as v from "valibot";
 import { composeFrame } from "../../compositor/compose.ts";
@@ -35,9 +35,9 @@ import type { PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 /** Maximum age of a printing pane's facts in lists, in ms: each check asks the system. */
 const INFO_MS = 250;
 /** Time from a change to the check, in ms: pictures come first. */
-const ASK_MS = 100;
+const CHECK_MS = 100;
 /** Times from the last change to further checks, in ms: a shell starts a program a moment after its output. */
-const SETTLED_MS = [500, 2_000, 8_000] as const;
+const RECHECKS_MS = [500, 2_000, 8_000] as const;
 const NO_KEYS = new KeyTables({});
 
 /** Events beyond those of every pane. */
@@ -75,19 +75,19 @@ export class LocalPane implements PlacedPane {
   private port: LocalPaneEvents | null = null;
   private assignedSize: Size;
   readonly copyMode: PaneCopyMode;
-  private readonly above: OverlayLayer;
+  private readonly overlayLayer: OverlayLayer;
   private readonly pointer: Pointer;
   private readonly picture: PanePicture;
   private lastInfo: Omit<PaneInfo, "index" | "active"> | null = null;
   private knownAt = Number.NEGATIVE_INFINITY;
   private isForgotten = false;
   private isStale = true;
-  private timer: Timer | null = null;
-  private later: Timer | null = null;
+  private checkTimer: Timer | null = null;
+  private recheckTimer: Timer | null = null;
   /** Whether the newest keys are an AI agent's: copy mode and the mouse pass keys on later. */
   private byAgent = false;
-  private readonly ends: (() => void)[];
-  readonly of = new Home({ viewers: () => this.ownSession.viewers, end: () => this.endProgram() });
+  private readonly unsubscribers: (() => void)[];
+  readonly homeTracker = new Home({ viewers: () => this.ownSession.viewers, end: () => this.endProgram() });
 
   constructor(private readonly options: LocalPaneOptions) {
     const { ownSession, session } = options;
@@ -98,16 +98,16 @@ export class LocalPane implements PlacedPane {
     this.shown = shownPane(ownSession);
     this.picture = this.makePicture();
     this.copyMode = this.makeCopyMode();
-    this.above = new OverlayLayer({
+    this.overlayLayer = new OverlayLayer({
       person: { prefix: "", tables: NO_KEYS },
       copyMode: this.copyMode,
       mouse: options.mouse,
       changed: () => this.changedPicture(),
     });
-    this.pointer = this.pointing();
+    this.pointer = this.makePointer();
     const { events, commands } = this.pane;
     const ended = commands.log.on({ finished: () => this.changed() });
-    this.ends = [
+    this.unsubscribers = [
       events.on("chunk", ({ bytes }) => {
         this.port?.printed(bytes);
         if (!this.picture.postpones()) this.port?.rendered();
@@ -136,7 +136,7 @@ export class LocalPane implements PlacedPane {
       () => ended[Symbol.dispose](),
       ownSession.events.on("listed", () => {
         this.changed();
-        this.of.look();
+        this.homeTracker.checkOrphan();
       }),
       ownSession.events.on("drawn", () => this.changedPicture()),
       ownSession.events.on("destroyed", () => this.close()),
@@ -172,7 +172,7 @@ export class LocalPane implements PlacedPane {
 
   /** Whether its program's own bytes produce the whole picture. */
   get isPlain(): boolean {
-    return this.isPlainBelow && !this.above.isShown;
+    return this.isPlainBelow && !this.overlayLayer.isShown;
   }
 
   /** The session whose drawing it shows: the main one while it has no other pane and this one has no elements. */
@@ -210,7 +210,7 @@ export class LocalPane implements PlacedPane {
   type(bytes: Uint8Array, flags?: PtyFlags | null, byAgent = this.byAgent): void {
     this.byAgent = byAgent;
     const isMoved = this.copyMode.isOn || this.ownSession.layout.top > 0;
-    this.give(isMoved ? this.pointer.place(bytes, { top: 0, left: 0 }) : bytes, flags);
+    this.sendInput(isMoved ? this.pointer.place(bytes, { top: 0, left: 0 }) : bytes, flags);
   }
 
   idleMs(): number {
@@ -221,7 +221,7 @@ export class LocalPane implements PlacedPane {
     const { lastInfo: known } = this;
     // Outdated facts are checked later if there are other panes.
     const isDue = this.isStale && !(this.options.isFollowed() && performance.now() - this.knownAt < INFO_MS);
-    if (!asKnown && (known === null || this.isForgotten || isDue)) return this.lookNow();
+    if (!asKnown && (known === null || this.isForgotten || isDue)) return this.currentInfo();
     const { cwd, pid } = this.pane;
     const { title, rows, cols } = this.pane.terminal;
     return { ...(known ?? this.pane.info("running")), pid, cwd, title, rows, cols };
@@ -236,7 +236,7 @@ export class LocalPane implements PlacedPane {
     this.isForgotten = true;
   }
 
-  look(input: CopyModeInput): Promise<void> {
+  openCopyMode(input: CopyModeInput): Promise<void> {
     return this.copyMode.begin(v.parse(CopyModeInputSchema, input));
   }
 
@@ -259,31 +259,31 @@ export class LocalPane implements PlacedPane {
 
   /** The other session that has it; null: none. */
   get home(): HomeSession | null {
-    return this.of.session;
+    return this.homeTracker.session;
   }
 
   /**
    * Another session has it from now on, shows it and sets its size; null: it has returned. @param isOffered see Home
    */
-  goTo(home: HomeSession | null, isOffered = false): void {
+  setHome(home: HomeSession | null, isOffered = false): void {
     this.ownSession.isSized = home === null;
     this.ownSession.renamedTo((home ?? this.session).name);
-    this.of.set(home, isOffered);
+    this.homeTracker.set(home, isOffered);
   }
 
   /** No window shows it for now; its timers are set again if it returns. */
-  leave(): void {
+  leaveWindow(): void {
     this.port = null;
-    for (const timer of [this.timer, this.later]) clearTimeout(timer ?? undefined);
-    this.timer = null;
-    this.picture.leave();
+    for (const timer of [this.checkTimer, this.recheckTimer]) clearTimeout(timer ?? undefined);
+    this.checkTimer = null;
+    this.picture.pause();
   }
 
   close(): void {
-    this.leave();
-    this.of.close();
-    for (const end of this.ends) end();
-    this.above.close();
+    this.leaveWindow();
+    this.homeTracker.close();
+    for (const end of this.unsubscribers) end();
+    this.overlayLayer.close();
     this.copyMode.close();
   }
 
@@ -293,7 +293,7 @@ export class LocalPane implements PlacedPane {
     this.pane.release(gone);
   }
 
-  private lookNow(): Omit<PaneInfo, "index" | "active"> {
+  private currentInfo(): Omit<PaneInfo, "index" | "active"> {
     const { current: writer } = this.ownSession.writer;
     this.isStale = false;
     this.isForgotten = false;
@@ -312,26 +312,26 @@ export class LocalPane implements PlacedPane {
     this.isStale = true;
     if (this.port === null) return;
     this.port.listed();
-    if (this.timer !== null || !this.options.isFollowed()) return;
-    const wait = Math.max(ASK_MS, this.knownAt + INFO_MS - performance.now());
-    this.timer = setTimeout(() => this.lookedAt(SETTLED_MS), wait);
-    this.timer.unref();
+    if (this.checkTimer !== null || !this.options.isFollowed()) return;
+    const wait = Math.max(CHECK_MS, this.knownAt + INFO_MS - performance.now());
+    this.checkTimer = setTimeout(() => this.checkAgain(RECHECKS_MS), wait);
+    this.checkTimer.unref();
   }
 
   /** Checks now, and again after the activity. */
-  private lookedAt(after: readonly number[]): void {
-    this.timer = null;
+  private checkAgain(after: readonly number[]): void {
+    this.checkTimer = null;
     this.forgetInfo();
     this.port?.listed();
     const [next, ...rest] = after;
-    clearTimeout(this.later ?? undefined);
+    clearTimeout(this.recheckTimer ?? undefined);
     if (next === undefined || this.port === null) return;
-    this.later = setTimeout(() => this.lookedAt(rest), next);
-    this.later.unref();
+    this.recheckTimer = setTimeout(() => this.checkAgain(rest), next);
+    this.recheckTimer.unref();
   }
 
   private changedPicture(): void {
-    this.picture.redrawn();
+    this.picture.overlaysChanged();
     this.port?.rendered();
   }
 
@@ -354,10 +354,10 @@ export class LocalPane implements PlacedPane {
   private compose(): Frame {
     const { ownSession, pane } = this;
     const { terminal } = pane;
-    const looked: LayerPicture["screen"] = this.above.isShown ? this.above.screen : null;
+    const looked: LayerPicture["screen"] = this.overlayLayer.isShown ? this.overlayLayer.screen : null;
     const grid = looked?.grid ?? terminal.grid();
     const more = { modes: this.modes, title: terminal.title, places: this.shown.framePlaces() };
-    const { sign } = this.above;
+    const { sign } = this.overlayLayer;
     if (sign === null && this.isPlainBelow) return { ...grid, ...more };
     const { offset: _, ...frame } = composeFrame({
       grid,
@@ -377,7 +377,7 @@ export class LocalPane implements PlacedPane {
     return !elements.hasOverlays && elements.panels().length === 0;
   }
 
-  private give(bytes: Uint8Array, flags?: PtyFlags | null): void {
+  private sendInput(bytes: Uint8Array, flags?: PtyFlags | null): void {
     if (bytes.length === 0) return;
     if (this.copyMode.isOn) this.copyMode.push(bytes);
     else this.ownSession.typed(0, bytes, this.pane, flags, this.byAgent);
@@ -388,10 +388,10 @@ export class LocalPane implements PlacedPane {
       changed: () => this.changedPicture(),
       copied: (text) => {
         this.port?.copied({ selection: "c", base64: Buffer.from(text).toString("base64") });
-        this.above.say(describeCopy(text));
+        this.overlayLayer.say(describeCopy(text));
       },
-      say: (text) => this.above.say(text),
-      typed: (bytes) => this.give(bytes),
+      say: (text) => this.overlayLayer.say(text),
+      typed: (bytes) => this.sendInput(bytes),
       mayShare: () => true,
       mouse: this.options.mouse,
       isPlain: false,
@@ -399,7 +399,7 @@ export class LocalPane implements PlacedPane {
   }
 
   /** Reports are in the cells of the pane, with its panels. */
-  private pointing(): Pointer {
+  private makePointer(): Pointer {
     const { ownSession, copyMode, shown } = this;
     return new Pointer({
       pointed: shown.pointed,
@@ -416,7 +416,7 @@ export class LocalPane implements PlacedPane {
       look: (input) => copyMode.begin(input),
       status: () => {},
       offer: () => {},
-      typed: (bytes) => this.give(bytes),
+      typed: (bytes) => this.sendInput(bytes),
     });
   }
 }

@@ -36,7 +36,7 @@ export async function recoverGuest(
     if (arrangement.placed.get(pane) !== lost || session.lifetime.isEnding) return;
     try {
       if (!isConnected || !(await showAgain(parts, lost))) await startAgain(parts, pane, env);
-      arrangement.place();
+      arrangement.assignSizes();
     } catch (error) {
       logger.warn("a pane whose process is gone has no checkpoint here", { pane, error });
       await startInstead(parts, lost).catch(() => arrangement.remove(pane, { code: null, signal: null }));
@@ -67,7 +67,7 @@ async function startAgain(parts: SessionParts, pane: string, env: Readonly<Recor
   const planned = await planPane(request, { instance, settings });
   const window = windowWith(arrangement.state, pane).id;
   const owner = session.owner ?? undefined;
-  arrangement.put(await keeper.adopt(planned, { id, window, request, startedByProgram: true, owner }));
+  arrangement.addLocal(await keeper.adopt(planned, { id, window, request, startedByProgram: true, owner }));
   if (id !== processId) await linkPane(instance, processId, number, id);
 }
 
@@ -87,7 +87,7 @@ async function startInstead(parts: SessionParts, lost: ViewLink): Promise<void> 
     },
     lost.size,
   );
-  arrangement.put(local);
+  arrangement.addLocal(local);
   arrangement.commit(replacePane(state, lost.id, paneEntry(local.id, { title, keep, ...defined({ env }) })));
   arrangement.forget(lost.id);
   arrangement.events.emit("paneEnded", { pane: lost.id, exit: { code: null, signal: null }, isKept: false });

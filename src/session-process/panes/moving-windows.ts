@@ -29,14 +29,14 @@ import { answer } from "../operations/layout/subject.ts";
 import type { SessionParts } from "../parts.ts";
 import {
   adopt,
-  askGuest,
-  diedWith,
-  Giving,
+  findRecipient,
+  handleGuestRequest,
+  PaneAdoption,
+  PaneOffer,
+  type Recipient,
+  recipientCrashed,
   refuseCrossing,
   SentPaneSchema,
-  type Taker,
-  Taking,
-  takerOf,
 } from "./moving.ts";
 
 /** Written by this program alone. */
@@ -64,9 +64,13 @@ const wholeOf = ({ window, panes }: SentWindow): WholeWindow => ({
 });
 
 /** A window of this session whose panes may be taken by another one. @throws WshError invalid_layout */
-function give(parts: SessionParts, id: number, to: Taker): { readonly whole: WholeWindow; readonly giving: Giving } {
+function offerWindow(
+  parts: SessionParts,
+  id: number,
+  to: Recipient,
+): { readonly whole: WholeWindow; readonly giving: PaneOffer } {
   const whole = wholeWindow(parts.arrangement.state, id);
-  return { whole, giving: new Giving(parts, whole.panes, to) };
+  return { whole, giving: new PaneOffer(parts, whole.panes, to) };
 }
 
 /** Makes the window findable in one session only. */
@@ -86,19 +90,19 @@ export async function moveWindowAway(
   { index, makeRoom, focus }: Omit<WindowPlace, "base">,
 ): Promise<Answer> {
   const { arrangement, session } = parts;
-  const taker = takerOf(parts, to);
-  const { whole, giving } = give(parts, id, taker);
+  const taker = findRecipient(parts, to);
+  const { whole, giving } = offerWindow(parts, id, taker);
   using given = giving;
   const asked = { window: whole.window, panes: given.panes, index, make_room: makeRoom, focus };
   const answer = await given.ask("peer.take_window", asked);
   const made = answer === null ? null : v.parse(ArrangementSchema, answer);
   const rest = withoutWindow(arrangement.state, id);
   if (rest !== null) arrangement.commit(rest);
-  await given.gone(made?.session ?? taker.name, rest === null);
+  await given.complete(made?.session ?? taker.name, rest === null);
   await unlink(parts, id);
   // Not awaited: the session's end is a change of its own, after this one.
   if (rest === null) void session.lifetime.kill("killed");
-  if (made === null) throw diedWith(taker);
+  if (made === null) throw recipientCrashed(taker);
   return made;
 }
 
@@ -111,10 +115,10 @@ async function takeWindow(parts: SessionParts, { input, signal }: PeerRequest): 
     session.requireRunning();
     const place = { index, makeRoom, focus, base: settings.base_index };
     const next = withWindow(arrangement.state, wholeOf(sent), place);
-    await using taking = await Taking.of(parts, sent.panes, arrangement.area);
+    await using taking = await PaneAdoption.of(parts, sent.panes, arrangement.area);
     signal.throwIfAborted();
     arrangement.commit(next);
-    await taking.kept();
+    await taking.confirm();
     return answer(parts, sent.window.active);
   });
 }
@@ -130,8 +134,8 @@ const awaited = new Map<number, (sent: SentWindow) => Promise<void>>();
 export async function swapWindowAway(parts: SessionParts, id: number, other: string): Promise<Answer> {
   const { arrangement, instance, processId, session, settings } = parts;
   const before = arrangement.state;
-  const taker = takerOf(parts, other);
-  const { whole, giving } = give(parts, id, taker);
+  const taker = findRecipient(parts, other);
+  const { whole, giving } = offerWindow(parts, id, taker);
   using window = giving;
   // After a failure, the incoming window leaves before the outgoing one is taken back.
   await using come = new AsyncDisposableStack();
@@ -139,11 +143,11 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
   awaited.set(id, async (sent) => {
     const place = { index: null, base: settings.base_index, makeRoom: false, focus: false };
     back.next = replaceWindow(before, id, wholeOf(sent));
-    come.use(await Taking.of(parts, sent.panes, arrangement.area));
+    come.use(await PaneAdoption.of(parts, sent.panes, arrangement.area));
     come.defer(() => arrangement.commit(before));
     const incoming = wholeOf(sent);
     arrangement.commit(withWindow(before, { ...incoming, window: { ...incoming.window, replaces: id } }, place));
-    await parts.keeper.layoutKept();
+    await parts.keeper.writeLayout();
     back.active = sent.window.active;
   });
   const giver = { socket: sessionSocket(instance, processId), name: session.name };
@@ -156,9 +160,9 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
   }
   come.move();
   arrangement.commit(back.next);
-  await window.gone(answered === null ? taker.name : v.parse(ArrangementSchema, answered).session);
+  await window.complete(answered === null ? taker.name : v.parse(ArrangementSchema, answered).session);
   await unlink(parts, id);
-  if (answered === null) throw diedWith(taker);
+  if (answered === null) throw recipientCrashed(taker);
   return answer(parts, back.active);
 }
 
@@ -169,19 +173,19 @@ async function swapWith(parts: SessionParts, { input, target, signal }: PeerRequ
   refuseCrossing(parts);
   return arrangement.change(async () => {
     session.requireRunning();
-    const own = parts.place(target).window.id;
+    const own = parts.findSubject(target).window.id;
     const next = replaceWindow(arrangement.state, own, wholeOf(sent));
-    await using taking = await Taking.of(parts, sent.panes, arrangement.area);
+    await using taking = await PaneAdoption.of(parts, sent.panes, arrangement.area);
     const back = { ...giver, number: sent.from };
-    const { whole, giving } = give(parts, own, back);
+    const { whole, giving } = offerWindow(parts, own, back);
     using given = giving;
     signal.throwIfAborted();
     const returned = { window: whole.window, panes: given.panes, for: sent.window.id };
     // If the other session has died meanwhile, this one continues: each has the windows that it should have.
     await given.ask("peer.return_window", returned);
     arrangement.commit(next);
-    await taking.kept();
-    await given.gone(giver.name);
+    await taking.confirm();
+    await given.complete(giver.name);
     await unlink(parts, own);
     return answer(parts, sent.window.active);
   });
@@ -208,6 +212,6 @@ export function betweenSessions(parts: SessionParts, request: PeerRequest): Prom
     case "peer.adopt":
       return adopt(parts, request);
     default:
-      return askGuest(parts, parts.keeper, request);
+      return handleGuestRequest(parts, parts.keeper, request);
   }
 }

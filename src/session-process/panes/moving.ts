@@ -26,7 +26,7 @@ import { paneTerminal } from "./pane-terminal.ts";
 import { ViewLink } from "./view-link.ts";
 import { openView } from "./view-pane.ts";
 
-export interface Placing {
+export interface PanePosition {
   readonly direction: "left" | "right" | "up" | "down";
   readonly whole: boolean;
   readonly focus: boolean;
@@ -36,7 +36,7 @@ export interface Placing {
 }
 
 /** Longest wait for the session that takes panes, in ms: it may be stopped, and changes here wait for it. */
-const TAKE_MS = 10_000;
+const RECIPIENT_MS = 10_000;
 /** Longest pause between attempts of two sessions that move something to each other, in ms. */
 const PAUSE_MS = 50;
 
@@ -60,14 +60,14 @@ export const SentPaneSchema = v.object({
 type SentPane = v.InferOutput<typeof SentPaneSchema>;
 
 /** The session that takes panes. */
-export interface Taker {
+export interface Recipient {
   readonly socket: string;
   readonly number: number;
   readonly name: string;
 }
 
 /** @throws WshError session_not_found */
-export function takerOf({ instance }: SessionParts, to: string): Taker {
+export function findRecipient({ instance }: SessionParts, to: string): Recipient {
   const { socket, session, name } = findSession(instance, parseTarget(to));
   if (session === null) throw new WshError("session_not_found", `no session '${to}'`);
   return { socket, number: session, name: name ?? "" };
@@ -77,7 +77,7 @@ export function takerOf({ instance }: SessionParts, to: string): Taker {
  * Panes of this session that another one takes. They stay here, and are found from there, until `gone`; without it,
  * disposing takes them back.
  */
-export class Giving implements Disposable {
+export class PaneOffer implements Disposable {
   readonly panes: readonly SentPane[];
   private readonly locals: readonly LocalPane[];
   private isGone = false;
@@ -85,7 +85,7 @@ export class Giving implements Disposable {
   constructor(
     private readonly parts: SessionParts,
     private readonly entries: readonly PaneEntry[],
-    private readonly to: Taker,
+    private readonly to: Recipient,
   ) {
     const { arrangement, instance, processId, keeper } = parts;
     this.panes = entries.map(({ id, title, keep, view, env, moves = 0 }) => {
@@ -110,7 +110,7 @@ export class Giving implements Disposable {
   async ask(op: string, input: Readonly<Record<string, unknown>>, target?: string): Promise<unknown> {
     const { parts, to } = this;
     try {
-      return await askTaker(parts, to, op, input, target);
+      return await askRecipient(parts, to, op, input, target);
     } catch (thrown) {
       const { claimsIn } = await import("../../checkpoints/files/claims.ts");
       const claims = claimsIn(sessionDir(parts.instance, to.number));
@@ -124,17 +124,17 @@ export class Giving implements Disposable {
    * @param name that session's current name
    * @param isAll nothing remains here: the session has ended, and its last picture stays
    */
-  async gone(name: string, isAll = false): Promise<void> {
+  async complete(name: string, isAll = false): Promise<void> {
     this.isGone = true;
     const { arrangement, instance, processId, number, keeper } = this.parts;
     const home = { number: this.to.number, name };
     await Promise.all(this.locals.map((local) => keeper.lend(local, home)));
     for (const { id } of this.entries) {
       const placed = arrangement.placed.get(id);
-      if (placed instanceof ViewLink && placed.isGuest) placed.belongsTo(home);
+      if (placed instanceof ViewLink && placed.isGuest) placed.setHome(home);
       if (!isAll) arrangement.forget(id);
       else if (placed instanceof ViewLink) placed.close();
-      else arrangement.localOf(id)?.leave();
+      else arrangement.localOf(id)?.leaveWindow();
       await releasePane(instance, processId, number, paneNumber(id)).catch(() => {});
     }
   }
@@ -145,14 +145,14 @@ export class Giving implements Disposable {
 }
 
 /** Panes of another session that are placed here, before the layout names them. Disposing removes them, unless kept. */
-export class Taking implements AsyncDisposable {
+export class PaneAdoption implements AsyncDisposable {
   private readonly undo: (() => Promise<void>)[] = [];
 
   private constructor(private readonly parts: SessionParts) {}
 
   /** @throws WshError invalid_layout for a pane that is already shown here, session_unavailable */
-  static async of(parts: SessionParts, sent: readonly SentPane[], area: Size): Promise<Taking> {
-    const taking = new Taking(parts);
+  static async of(parts: SessionParts, sent: readonly SentPane[], area: Size): Promise<PaneAdoption> {
+    const taking = new PaneAdoption(parts);
     try {
       for (const pane of sent) await taking.take(pane, area);
       return taking;
@@ -184,14 +184,14 @@ export class Taking implements AsyncDisposable {
     });
     if (local !== undefined) {
       await keeper.lend(local, null);
-      arrangement.put(local);
+      arrangement.addLocal(local);
     } else await placeGuest(this.parts, pane, socket, area);
     if (id !== processId) await linkPane(instance, processId, number, id);
   }
 
   /** The layout contains them: both are kept. The written state counts if a process dies before the answer. */
-  async kept(): Promise<void> {
-    await this.parts.keeper.layoutKept();
+  async confirm(): Promise<void> {
+    await this.parts.keeper.writeLayout();
     this.undo.splice(0);
   }
 
@@ -210,26 +210,26 @@ export async function placeGuest(parts: SessionParts, pane: string, socket: stri
 }
 
 /** Whether this process waits for another one inside a change of its layout; a process has one session. */
-let isGiving = false;
+let isWaitingForRecipient = false;
 
 /**
  * Asks the session that should take something, within a change of the arrangement here.
  * @throws WshError of it, session_unavailable when it does not answer in time: then it takes nothing
  */
-async function askTaker(
+async function askRecipient(
   { number }: SessionParts,
-  to: Taker,
+  to: Recipient,
   op: string,
   input: Readonly<Record<string, unknown>>,
   target = `@s${to.number}`,
 ): Promise<unknown> {
   const { connection } = await Connection.open(to.socket, "cli");
-  const timer = setTimeout(() => connection.close(), TAKE_MS);
-  isGiving = true;
+  const timer = setTimeout(() => connection.close(), RECIPIENT_MS);
+  isWaitingForRecipient = true;
   try {
     return await connection.request(op, { ...input, from: number }, { ...context, target });
   } finally {
-    isGiving = false;
+    isWaitingForRecipient = false;
     clearTimeout(timer);
     connection.close();
   }
@@ -237,13 +237,13 @@ async function askTaker(
 
 /** Two sessions that move something to each other would wait for each other. @throws WshError session_unavailable */
 export function refuseCrossing({ number }: SessionParts): void {
-  if (!isGiving) return;
+  if (!isWaitingForRecipient) return;
   throw new WshError("session_unavailable", `session '@s${number}' is itself moving panes away`, { crossing: true });
 }
 
 /** Retries after meeting a change in the other direction. */
 export async function withoutCrossing<T>(give: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + TAKE_MS;
+  const deadline = performance.now() + RECIPIENT_MS;
   for (;;) {
     try {
       return await give();
@@ -255,7 +255,7 @@ export async function withoutCrossing<T>(give: () => Promise<T>): Promise<T> {
 }
 
 /** Call within a change of the arrangement. @throws WshError session_not_found, invalid_layout */
-export async function moveAway(parts: SessionParts, pane: string, to: string, placing: Placing): Promise<void> {
+export async function moveAway(parts: SessionParts, pane: string, to: string, placing: PanePosition): Promise<void> {
   const { arrangement } = parts;
   const { state } = arrangement;
   if (arrangement.paneOf(pane).isView) {
@@ -263,17 +263,17 @@ export async function moveAway(parts: SessionParts, pane: string, to: string, pl
   }
   const rest = takePane(state, pane, arrangement.sizeOf(windowWith(state, pane)));
   if (rest === null) throw onlyOne(pane);
-  const taker = takerOf(parts, to);
-  using giving = new Giving(parts, [state.panes[pane] ?? paneEntry(pane)], taker);
+  const taker = findRecipient(parts, to);
+  using giving = new PaneOffer(parts, [state.panes[pane] ?? paneEntry(pane)], taker);
   const [sent] = giving.panes;
   const answer = await giving.ask("peer.adopt", { ...sent, ...placing }, formatTarget(parseTarget(to)));
   arrangement.commit(rest);
-  await giving.gone(answer === null ? taker.name : v.parse(AdoptedSchema, answer).name);
-  if (answer === null) throw diedWith(taker);
+  await giving.complete(answer === null ? taker.name : v.parse(AdoptedSchema, answer).name);
+  if (answer === null) throw recipientCrashed(taker);
 }
 
 /** The error if the session that has taken something has crashed. */
-export function diedWith({ name, number }: Taker): WshError {
+export function recipientCrashed({ name, number }: Recipient): WshError {
   const hint = `wsh restore @s${number} brings it back.`;
   return new WshError("session_unavailable", `session '${name}' crashed with the moved panes`, { hint });
 }
@@ -299,15 +299,15 @@ export async function adopt(
   refuseCrossing(parts);
   return arrangement.change(async () => {
     session.requireRunning();
-    const beside = parts.place(target).pane;
+    const beside = parts.findSubject(target).pane;
     const size = cells !== undefined ? { cells } : percent !== undefined ? { percent } : undefined;
     const change = { pane: beside, side, whole, focus, ...defined({ size, float }) };
     const area = arrangement.sizeOf(windowWith(arrangement.state, beside));
     const next = splitOff(arrangement.state, paneEntry(sent.pane, sent.chosen), change, area);
-    await using taking = await Taking.of(parts, [sent], area);
+    await using taking = await PaneAdoption.of(parts, [sent], area);
     signal.throwIfAborted();
     arrangement.commit(next);
-    await taking.kept();
+    await taking.confirm();
     return { name: session.name };
   });
 }
@@ -317,7 +317,11 @@ const NamedSchema = v.object({ name: v.string(), number: v.number() });
 /**
  * Requests of the session that has a pane to the process that runs it. @throws WshError unknown_method, pane_not_found
  */
-export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request: PeerRequest): Promise<object> {
+export async function handleGuestRequest(
+  parts: SessionParts,
+  keeper: PaneKeeper,
+  request: PeerRequest,
+): Promise<object> {
   const local = parts.localFor(request.target);
   switch (request.op) {
     case "peer.pane":

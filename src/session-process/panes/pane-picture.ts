@@ -26,10 +26,14 @@ interface PicturedPane {
 }
 
 export class PanePicture {
-  private last: { readonly frame: Frame; readonly epoch: number; readonly drawn: number; readonly at: number } | null =
-    null;
+  private cached: {
+    readonly frame: Frame;
+    readonly epoch: number;
+    readonly drawn: number;
+    readonly at: number;
+  } | null = null;
   /** Counts changes of overlays, panels and copy mode above the program. */
-  private drawn = 0;
+  private overlayVersion = 0;
   /** Since when a synchronized update keeps the last picture. */
   private heldSince: number | null = null;
   private repaint: Timer | null = null;
@@ -38,48 +42,48 @@ export class PanePicture {
 
   /** The last picture, if the pane has not changed since. Runs for every pane and picture. */
   get current(): Frame | null {
-    const { last } = this;
-    return last?.epoch === this.pane.terminal.epoch && last.drawn === this.drawn ? last.frame : null;
+    const { cached } = this;
+    return cached?.epoch === this.pane.terminal.epoch && cached.drawn === this.overlayVersion ? cached.frame : null;
   }
 
   get frame(): Frame | null {
-    const { last, current } = this;
+    const { cached, current } = this;
     const { terminal } = this.pane;
-    if (!terminal.intake.isAtRest) return last?.frame ?? null;
+    if (!terminal.intake.isAtRest) return cached?.frame ?? null;
     if (current !== null) return current;
     const now = performance.now();
-    if (last !== null && ((now - last.at < BESIDE_MS && this.postpones()) || this.isHeld(now))) return last.frame;
+    if (cached !== null && ((now - cached.at < BESIDE_MS && this.postpones()) || this.isHeld(now))) return cached.frame;
     const frame = this.pane.compose();
-    this.last = { frame, epoch: terminal.epoch, drawn: this.drawn, at: now };
+    this.cached = { frame, epoch: terminal.epoch, drawn: this.overlayVersion, at: now };
     this.heldSince = null;
     return frame;
   }
 
   /** A change of overlays, panels or copy mode above the program. */
-  redrawn(): void {
-    this.drawn++;
+  overlaysChanged(): void {
+    this.overlayVersion++;
   }
 
   /** Whether the picture's renewal waits: a person types in another pane, and it is recent. Runs per chunk. */
   postpones(): boolean {
-    const { last } = this;
-    if (last === null || !this.fits(last.frame)) return false;
-    const left = last.at + LONGEST_BESIDE_MS - performance.now();
+    const { cached } = this;
+    if (cached === null || !this.fits(cached.frame)) return false;
+    const left = cached.at + LONGEST_BESIDE_MS - performance.now();
     if (left <= 0 || !this.pane.isTypedBeside()) return false;
     this.renewIn(left);
     return true;
   }
 
   /** No picture is requested for now. */
-  leave(): void {
+  pause(): void {
     clearTimeout(this.repaint ?? undefined);
     this.repaint = null;
   }
 
   /** Whether the program is in the middle of a synchronized update, within its limit. */
   private isHeld(now: number): boolean {
-    const { last } = this;
-    if (last === null || last.drawn !== this.drawn || !this.fits(last.frame)) return false;
+    const { cached } = this;
+    if (cached === null || cached.drawn !== this.overlayVersion || !this.fits(cached.frame)) return false;
     if (!this.pane.terminal.modes.synchronizedOutput) return false;
     this.heldSince ??= now;
     const left = this.heldSince + SYNCHRONIZED_MS - now;

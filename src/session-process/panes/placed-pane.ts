@@ -23,8 +23,8 @@ export interface PaneLink {
   /** Owner of a guest, who may be another one than that of the session whose process runs it; null: unknown. */
   readonly owner: Owner | null;
   /** Reports whether anyone looks at it. */
-  watched(on: boolean): void;
-  belongsTo(home: { readonly number: number; readonly name: string }): void;
+  setWatched(on: boolean): void;
+  setHome(home: { readonly number: number; readonly name: string }): void;
   setPrivate(on: boolean): void;
   request(op: string, input: unknown, context?: RequestContext): Promise<unknown>;
   resolve(through: number): Promise<unknown>;
@@ -66,7 +66,7 @@ export interface PlacedPane {
   /** Whether it is in copy mode; absent for a view. */
   readonly copyMode?: { readonly isOn: boolean };
   /** Opens copy mode. */
-  look(input: CopyModeInput): Promise<void>;
+  openCopyMode(input: CopyModeInput): Promise<void>;
   learnColors(colors: TerminalColors): void;
   /** Restarts its program; not for a view. @throws WshError session_create_failed */
   restart(): Promise<void>;

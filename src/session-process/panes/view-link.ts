@@ -31,12 +31,12 @@ const INFO_MS = 250;
  * Time from a change to the request, in ms: answering makes the pane's process query the system, and pictures come
  * first.
  */
-const ASK_MS = 100;
+const REQUEST_DELAY_MS = 100;
 /** Longest wait of the request for a pause between two keys, in ms: the answer would delay their echo. */
-const TYPED_MS = 1_000;
+const MAX_TYPING_DELAY_MS = 1_000;
 
 /** Delays from the last change to one more request, in ms: a shell starts a program a moment after its output. */
-const SETTLED_MS = [500] as const;
+const RECHECKS_MS = [500] as const;
 
 const KnownSchema = v.omit(PaneInfoSchema, ["index", "active", "last"]);
 
@@ -47,7 +47,7 @@ const OWN_CONTEXT = {
 } as const satisfies RequestContext;
 
 /** The target of a link. */
-interface Linked {
+interface LinkTarget {
   readonly id: string;
   readonly socket: string;
   /** Its target in calls there. */
@@ -71,13 +71,13 @@ export class ViewLink implements PlacedPane, PaneLink {
   info: SessionInfo;
   owner: Owner | null = null;
   private infoAt = performance.now();
-  private asking = false;
-  private later: Timer | null = null;
+  private isRequestScheduled = false;
+  private recheckTimer: Timer | null = null;
   private askTimer: Timer | null = null;
   private typedAt = Number.NEGATIVE_INFINITY;
   private isStale = false;
   /** The pending request. */
-  private question: Promise<void> | null = null;
+  private pendingRequest: Promise<void> | null = null;
   private over = false;
   private isWatched = false;
   private isPrivate = false;
@@ -85,18 +85,18 @@ export class ViewLink implements PlacedPane, PaneLink {
   private byAgent = false;
 
   private constructor(
-    linked: Linked,
+    target: LinkTarget,
     private readonly connection: Connection,
     info: SessionInfo,
     /** The size last sent to it. */
     private sentSize: Size,
     private readonly port: PlacedPaneEvents,
   ) {
-    this.id = linked.id;
-    this.socket = linked.socket;
-    this.shows = linked.shows;
-    this.isGuest = linked.isGuest;
-    this.isView = !linked.isGuest;
+    this.id = target.id;
+    this.socket = target.socket;
+    this.shows = target.shows;
+    this.isGuest = target.isGuest;
+    this.isView = !target.isGuest;
     this.info = info;
     connection.listen({ message: (message) => this.receive(message), close: () => this.end(null) });
   }
@@ -106,7 +106,7 @@ export class ViewLink implements PlacedPane, PaneLink {
    * @param around socket of the session that shows it
    * @throws WshError of the process
    */
-  static async open(linked: Linked, size: Size, around: string, port: PlacedPaneEvents): Promise<ViewLink> {
+  static async open(linked: LinkTarget, size: Size, around: string, port: PlacedPaneEvents): Promise<ViewLink> {
     const { id, socket } = linked;
     const { connection, hello } = await Connection.open(socket, "layout");
     if (hello.info === undefined) {
@@ -180,7 +180,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     return this.request("peer.resolve", { through });
   }
 
-  async look(input: CopyModeInput): Promise<void> {
+  async openCopyMode(input: CopyModeInput): Promise<void> {
     await this.request("peer.look", input);
   }
 
@@ -191,7 +191,7 @@ export class ViewLink implements PlacedPane, PaneLink {
   }
 
   /** Whether a person here looks at it: only then does it count as attended there. */
-  watched(on: boolean): void {
+  setWatched(on: boolean): void {
     if (this.isGuest || this.over || on === this.isWatched) return;
     this.isWatched = on;
     this.request("peer.watched", { on }).catch(() => {});
@@ -211,7 +211,7 @@ export class ViewLink implements PlacedPane, PaneLink {
   }
 
   /** Another session has this guest, or its session has another name. */
-  belongsTo(home: { readonly number: number; readonly name: string }): void {
+  setHome(home: { readonly number: number; readonly name: string }): void {
     this.request("peer.named_pane", { ...home }).catch(() => {});
   }
 
@@ -262,26 +262,26 @@ export class ViewLink implements PlacedPane, PaneLink {
     if (this.over) return;
     if (!this.isStale) return;
     // Waiting callers set their own deadline; a hanging process is not asked again meanwhile.
-    if (this.question !== null) return;
-    this.question = this.ask()
+    if (this.pendingRequest !== null) return;
+    this.pendingRequest = this.requestInfo()
       .catch(() => {})
       .finally(() => {
-        this.question = null;
+        this.pendingRequest = null;
       });
-    await this.question;
+    await this.pendingRequest;
   }
 
   close(): void {
     this.over = true;
-    this.stopAsking();
+    this.cancelRequests();
     this.connection.close();
   }
 
   /** @throws its process's error */
-  private async ask(): Promise<void> {
+  private async requestInfo(): Promise<void> {
     this.isStale = false;
     if (!this.isGuest) {
-      this.learn(await this.connection.request("peer.watch", {}, OWN_CONTEXT));
+      this.updateInfo(await this.connection.request("peer.watch", {}, OWN_CONTEXT));
       return;
     }
     const before = this.lastInfo?.agent;
@@ -303,17 +303,17 @@ export class ViewLink implements PlacedPane, PaneLink {
       if (events.bell) this.port.rang();
       if (events.clipboard !== null) this.port.copied(events.clipboard);
       this.port.rendered();
-      if (this.isGuest) this.askSoon();
+      if (this.isGuest) this.scheduleRequest();
     } else if (message.type === messageTypes.output) {
       this.port.echoed(message.payload);
     } else if (message.type === messageTypes.images) {
-      this.pictured(message.payload);
+      this.picturesArrived(message.payload);
     } else if (message.type === messageTypes.end) {
       this.end(v.parse(StreamEndSchema, messageJson(message)));
     } else if (message.type === messageTypes.event) this.event(messageJson(message));
   }
 
-  private pictured(commands: Uint8Array): void {
+  private picturesArrived(commands: Uint8Array): void {
     if (this.pictures === null) {
       // Loaded with the first one: most sessions have none.
       const { LinkedPictures }: typeof Kept = require("../../terminal/pictures/linked-pictures.ts");
@@ -338,10 +338,10 @@ export class ViewLink implements PlacedPane, PaneLink {
     if (!event.success) return;
     if (event.output.event === "stale") {
       this.isStale = true;
-      this.askSoon();
+      this.scheduleRequest();
       return;
     }
-    if (event.output.info !== undefined) this.learn(event.output.info);
+    if (event.output.info !== undefined) this.updateInfo(event.output.info);
     if (event.output.event !== "agent_state") return;
     const agent = v.safeParse(v.nullable(AgentInfoSchema), event.output.agent);
     if (agent.success) this.port.agent(agent.output);
@@ -350,64 +350,64 @@ export class ViewLink implements PlacedPane, PaneLink {
   /** Asks for the first time after the first pictures: the description from its connection is still new. */
   private watch(): void {
     this.isStale = true;
-    this.later = setTimeout(() => {
+    this.recheckTimer = setTimeout(() => {
       void this.refresh();
-      this.settle();
-    }, ASK_MS);
-    this.later.unref();
+      this.recheckLater();
+    }, REQUEST_DELAY_MS);
+    this.recheckTimer.unref();
   }
 
   /** A pane that prints constantly is asked a few times a second; one with typed input, when the person pauses. */
-  private askSoon(): void {
+  private scheduleRequest(): void {
     this.isStale = true;
-    if (this.asking) return;
-    this.asking = true;
+    if (this.isRequestScheduled) return;
+    this.isRequestScheduled = true;
     const now = performance.now();
-    this.askIn(Math.max(ASK_MS, this.infoAt + INFO_MS - now), now + TYPED_MS);
-    this.settle();
+    this.requestIn(Math.max(REQUEST_DELAY_MS, this.infoAt + INFO_MS - now), now + MAX_TYPING_DELAY_MS);
+    this.recheckLater();
     this.port.listed();
   }
 
-  private askIn(ms: number, latest: number): void {
+  private requestIn(ms: number, latest: number): void {
     this.askTimer = setTimeout(() => {
-      const wait = Math.min(this.typedAt + ASK_MS, latest) - performance.now();
+      const wait = Math.min(this.typedAt + REQUEST_DELAY_MS, latest) - performance.now();
       if (wait > 0) {
-        this.askIn(wait, latest);
+        this.requestIn(wait, latest);
         return;
       }
-      this.asking = false;
+      this.isRequestScheduled = false;
       void this.refresh();
     }, ms);
     this.askTimer.unref();
   }
 
   /** Checks again after the activity. */
-  private settle(): void {
+  private recheckLater(): void {
     const at = performance.now();
     const look = (after: readonly number[]): void => {
       const [next, ...rest] = after;
-      clearTimeout(this.later ?? undefined);
+      clearTimeout(this.recheckTimer ?? undefined);
       if (next === undefined || this.over) return;
-      this.later = setTimeout(
+      this.recheckTimer = setTimeout(
         () => {
           look(rest);
           this.isStale = true;
-          // Otherwise it is asked in any case when its person pauses.
-          if (!this.asking) void this.refresh();
+          // Otherwise the scheduled request is sent at the person's next pause.
+          if (!this.isRequestScheduled) void this.refresh();
         },
         at + next - performance.now(),
       );
-      this.later.unref();
+      this.recheckTimer.unref();
     };
-    look(SETTLED_MS);
+    look(RECHECKS_MS);
   }
 
-  private stopAsking(): void {
-    clearTimeout(this.later ?? undefined);
+  private cancelRequests(): void {
+    clearTimeout(this.recheckTimer ?? undefined);
     clearTimeout(this.askTimer ?? undefined);
   }
 
-  private learn(value: unknown): void {
+  private updateInfo(value: unknown): void {
     const info = v.safeParse(SessionInfoSchema, value);
     if (!info.success) return;
     this.info = info.output;
@@ -418,7 +418,7 @@ export class ViewLink implements PlacedPane, PaneLink {
   private end(end: StreamEnd | null): void {
     if (this.over) return;
     this.over = true;
-    this.stopAsking();
+    this.cancelRequests();
     if (end === null && this.isGuest) {
       this.port.lost();
       return;

@@ -49,49 +49,52 @@ export class WindowView implements Shown {
   placement: Placement;
   private places: WindowPlaces;
   layout: Layout | null = null;
-  private held: (() => void)[] | null = null;
-  private heldTimer: Timer | null = null;
-  private focused: string;
+  private waitingForPicture: (() => void)[] | null = null;
+  private holdTimer: Timer | null = null;
+  private lastActive: string;
   /** Whether one program was the whole picture at the last check. */
   private isAlone = false;
   /** Whether the active pane has just printed. */
   private isPrinting = false;
-  private readonly ends: (() => void)[];
+  private readonly unsubscribers: (() => void)[];
 
   /**
    * @param own null: the session's active window and pane
-   * @param watched id of the only window, which an observer sees at its own size
+   * @param onlyWindow id of the only window, which an observer sees at its own size
    */
   constructor(
     readonly arrangement: Arrangement,
     private area: Size,
     readonly content: { readonly activity: { record(): void } } & PaneTexts,
     readonly ownFocus: OwnFocus | null = null,
-    private readonly watched: number | null = null,
+    private readonly onlyWindow: number | null = null,
   ) {
     const { events } = arrangement;
     this.pointed = pointedIn(this);
     this.placement = placementOf(this.window, this.area);
     this.places = this.placesOf();
-    this.focused = this.active;
-    this.ends = [
+    this.lastActive = this.active;
+    this.unsubscribers = [
       events.on("rendered", (pane) => this.rendered(pane)),
       events.on("printed", ({ pane, bytes }) => this.printed(pane, bytes)),
       events.on("echoed", ({ pane, bytes }) => this.echoed(pane, bytes)),
-      events.on("effect", ({ pane, effect }) => this.did(pane, effect)),
-      events.on("resizing", (pane) => this.single?.id === pane && this.each((listener) => listener.resizing())),
-      events.on("reset", (pane) => this.single?.id === pane && this.each((listener) => listener.reset())),
-      events.on("placed", () => this.arranged()),
-      events.on("settled", () => this.labelled()),
-      events.on("rang", (pane) => this.rings(pane) && this.each((listener) => listener.bell())),
+      events.on("effect", ({ pane, effect }) => this.forwardEffect(pane, effect)),
+      events.on(
+        "resizing",
+        (pane) => this.single?.id === pane && this.notifyListeners((listener) => listener.resizing()),
+      ),
+      events.on("reset", (pane) => this.single?.id === pane && this.notifyListeners((listener) => listener.reset())),
+      events.on("placed", () => this.positionsChanged()),
+      events.on("settled", () => this.updateTexts()),
+      events.on("rang", (pane) => this.rings(pane) && this.notifyListeners((listener) => listener.bell())),
       events.on("copied", ({ selection, base64 }) =>
-        this.each((listener) => listener.clipboard({ selection, base64 })),
+        this.notifyListeners((listener) => listener.clipboard({ selection, base64 })),
       ),
     ];
   }
 
   dispose(): void {
-    for (const end of this.ends) end();
+    for (const end of this.unsubscribers) end();
     this.settle();
   }
 
@@ -141,7 +144,7 @@ export class WindowView implements Shown {
   get window(): WindowEntry {
     const { state } = this.arrangement;
     const { ownFocus } = this;
-    if (ownFocus === null) return state.windows.find(({ id }) => id === this.watched) ?? activeWindow(state);
+    if (ownFocus === null) return state.windows.find(({ id }) => id === this.onlyWindow) ?? activeWindow(state);
     const window = state.windows.find(({ id }) => id === ownFocus.window) ?? activeWindow(state);
     const isThere = panesIn(window).includes(ownFocus.pane) && floatOf(window, ownFocus.pane)?.hidden !== true;
     if (window.id !== ownFocus.window || !isThere) {
@@ -219,10 +222,10 @@ export class WindowView implements Shown {
   }
 
   atRest<T>(make: () => T): Promise<T> {
-    const { held } = this;
-    if (held === null) return this.parsing?.atRest(make) ?? Promise.resolve(make());
+    const { waitingForPicture } = this;
+    if (waitingForPicture === null) return this.parsing?.atRest(make) ?? Promise.resolve(make());
     return new Promise((resolve, reject) => {
-      held.push(() => {
+      waitingForPicture.push(() => {
         try {
           resolve(make());
         } catch (error) {
@@ -262,14 +265,14 @@ export class WindowView implements Shown {
   }
 
   private readonly lookIn = (input: CopyModeInput, pane = this.active): Promise<void> =>
-    this.arrangement.paneOf(pane).look(input);
+    this.arrangement.paneOf(pane).openCopyMode(input);
 
   /** The area between the panels has changed. */
   resize(area: Size): void {
     if (this.isApart) return;
     if (area.rows === this.area.rows && area.cols === this.area.cols) return;
     this.area = area;
-    this.each((listener) => listener.resizing());
+    this.notifyListeners((listener) => listener.resizing());
   }
 
   private placesOf(): WindowPlaces {
@@ -288,10 +291,10 @@ export class WindowView implements Shown {
     return panesIn(this.window).includes(pane);
   }
 
-  private arranged(): void {
+  private positionsChanged(): void {
     const { window } = this;
-    if (this.watched === null) this.refocus();
-    if (this.watched !== null || this.ownFocus !== null) this.area = this.arrangement.sizeOf(window);
+    if (this.onlyWindow === null) this.reportFocus();
+    if (this.onlyWindow !== null || this.ownFocus !== null) this.area = this.arrangement.sizeOf(window);
     if (this.ownFocus !== null) this.layout = this.arrangement.layoutOf(window.id);
     this.placement = placementOf(window, this.area);
     // Programs that have just got a size are checked after their pictures.
@@ -299,26 +302,26 @@ export class WindowView implements Shown {
     this.isAlone = this.single !== null;
     this.epoch++;
     this.hold();
-    this.each((listener) => listener.reset());
+    this.notifyListeners((listener) => listener.reset());
   }
 
   /** The lines above panes may have new texts. Runs a few times a second for a constantly printing pane. */
-  private labelled(): void {
+  private updateTexts(): void {
     const isSame = this.places.panes.every((pane) => hasTexts(this, pane));
     if (isSame) return;
     this.places = this.placesOf();
     this.epoch++;
-    if (this.held === null) this.each((listener) => listener.changed(false));
+    if (this.waitingForPicture === null) this.notifyListeners((listener) => listener.changed(false));
   }
 
   /** Programs that requested focus reports are notified when they gain or lose the keys. */
-  private refocus(): void {
-    const { active, focused } = this;
-    if (active === focused) return;
-    this.focused = active;
+  private reportFocus(): void {
+    const { active, lastActive } = this;
+    if (active === lastActive) return;
+    this.lastActive = active;
     const { placed } = this.arrangement;
     for (const [pane, told] of [
-      [focused, FOCUS_OUT],
+      [lastActive, FOCUS_OUT],
       [active, FOCUS_IN],
     ] as const) {
       const link = placed.get(pane);
@@ -332,12 +335,12 @@ export class WindowView implements Shown {
     this.isPrinting = false;
     // The active pane's output was reported with its bytes, and is in the picture that they produced.
     if (!isTold) this.epoch++;
-    if (this.held !== null && this.isCurrent) this.settle();
+    if (this.waitingForPicture !== null && this.isCurrent) this.settle();
     if (this.isAlone !== (this.single !== null)) {
       this.isAlone = !this.isAlone;
-      this.each((listener) => listener.reset());
+      this.notifyListeners((listener) => listener.reset());
     }
-    if (this.held === null && !isTold) this.each((listener) => listener.changed(false));
+    if (this.waitingForPicture === null && !isTold) this.notifyListeners((listener) => listener.changed(false));
   }
 
   /** Its bytes arrive just before its new picture. */
@@ -345,25 +348,25 @@ export class WindowView implements Shown {
     if (pane !== this.active || !this.placement.boxes.has(pane)) return;
     this.epoch++;
     this.isPrinting = true;
-    this.each((listener) => listener.chunk(bytes));
+    this.notifyListeners((listener) => listener.chunk(bytes));
   }
 
   /**
    * Notifications concern the person, from any pane; progress belongs to a window, whose terminal shows it until its
    * end; everything else belongs to the pane in which the person works.
    */
-  private did(pane: string, effect: OuterEffect): void {
+  private forwardEffect(pane: string, effect: OuterEffect): void {
     const isShown = effect.change === "progress" ? this.rings(pane) : pane === this.active;
     if (!(isShown || effect.isNotification)) return;
     const program = this.arrangement.localOf(pane)?.pane.terminal ?? null;
-    this.each((listener) => listener.effect?.(effect, program));
+    this.notifyListeners((listener) => listener.effect?.(effect, program));
   }
 
   /** Its cursor is the window's: the echo written there is in its next picture. */
   private echoed(pane: string, bytes: Uint8Array): void {
     // Anything that covers the pane may cover the cells of the echo.
-    if (pane !== this.active || this.held !== null || isCovered(this.placement, pane)) return;
-    this.each((listener) => listener.ahead(bytes));
+    if (pane !== this.active || this.waitingForPicture !== null || isCovered(this.placement, pane)) return;
+    this.notifyListeners((listener) => listener.ahead(bytes));
   }
 
   /** Whether every displayed pane has rendered in its current size. */
@@ -377,19 +380,19 @@ export class WindowView implements Shown {
       this.settle();
       return;
     }
-    this.held ??= [];
-    this.heldTimer ??= setTimeout(() => this.settle(), SETTLE_MS);
+    this.waitingForPicture ??= [];
+    this.holdTimer ??= setTimeout(() => this.settle(), SETTLE_MS);
   }
 
   private settle(): void {
-    clearTimeout(this.heldTimer ?? undefined);
-    this.heldTimer = null;
-    const { held } = this;
-    this.held = null;
-    for (const make of held ?? []) make();
+    clearTimeout(this.holdTimer ?? undefined);
+    this.holdTimer = null;
+    const { waitingForPicture } = this;
+    this.waitingForPicture = null;
+    for (const make of waitingForPicture ?? []) make();
   }
 
-  private each(act: (listener: ShownListener) => void): void {
+  private notifyListeners(act: (listener: ShownListener) => void): void {
     for (const listener of this.listeners) act(listener);
   }
 }

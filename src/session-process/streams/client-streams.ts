@@ -16,7 +16,7 @@ export function clientStreams(find: (target: string | undefined) => LocalPane): 
         begin(() => stream);
         return stream.follow(input);
       }
-      const client = known instanceof StreamClient ? known : begun();
+      const client = known instanceof StreamClient ? known : startedClient();
       if (op === "peer.subscribe") {
         await client.subscribe(input, access);
         return {};
@@ -24,7 +24,7 @@ export function clientStreams(find: (target: string | undefined) => LocalPane): 
       if (op === "peer.raw") await client.raw(input, access);
       return client.local.session.info();
 
-      function begun(): StreamClient {
+      function startedClient(): StreamClient {
         if (known !== undefined) throw new WshError("invalid_request", "this connection already carries a terminal");
         let client: StreamClient | null = null;
         begin(() => {

@@ -13,7 +13,7 @@ import type { Peer } from "../../wire/peer.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
 
 /** Maximum pending bytes when the program must not be held. */
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
 const FollowSchema = v.object({
   /** Null: the next command that starts. */
@@ -24,7 +24,7 @@ const encoder = new TextEncoder();
 
 export class CommandStream {
   private follower: CommandFollower | null = null;
-  private held: Disposable | null = null;
+  private outputHold: Disposable | null = null;
   private dropping = false;
   private omitted = 0;
   private readonly ends: (() => void)[];
@@ -89,8 +89,8 @@ export class CommandStream {
     }
     peer.sendBytes(messageTypes.output, encoder.encode(text));
     const { pending } = peer.outbox;
-    if (pending > BEHIND_BYTES && this.mayHold) this.held ??= local.pane.hold();
-    this.dropping = pending > MOST_BYTES;
+    if (pending > BEHIND_BYTES && this.mayHold) this.outputHold ??= local.pane.hold();
+    this.dropping = pending > MAX_PENDING_BYTES;
   }
 
   private drained(): void {
@@ -110,11 +110,11 @@ export class CommandStream {
   }
 
   private letGoForOthers(): void {
-    if (this.held !== null && !this.mayHold) this.letGo();
+    if (this.outputHold !== null && !this.mayHold) this.letGo();
   }
 
   private letGo(): void {
-    this.held?.[Symbol.dispose]();
-    this.held = null;
+    this.outputHold?.[Symbol.dispose]();
+    this.outputHold = null;
   }
 }

@@ -22,9 +22,9 @@ export const RawSchema = v.object({
 });
 
 export class RawStream {
-  private behind = false;
-  private over = false;
-  private readonly off: () => void;
+  private isBehind = false;
+  private isOver = false;
+  private readonly unsubscribe: () => void;
 
   private constructor(
     private readonly pane: Pane,
@@ -32,7 +32,7 @@ export class RawStream {
     private readonly readOnly: boolean,
     private readonly end: (end: ClientEnd) => void,
   ) {
-    this.off = pane.events.on("chunk", ({ bytes }) => this.send(bytes));
+    this.unsubscribe = pane.events.on("chunk", ({ bytes }) => this.send(bytes));
   }
 
   /** Begins between two chunks, so that nothing is lost or repeated after the snapshot. */
@@ -50,7 +50,7 @@ export class RawStream {
   }
 
   receive(message: WireMessage): void {
-    if (this.over || message.type !== messageTypes.input) return;
+    if (this.isOver || message.type !== messageTypes.input) return;
     if (this.readOnly) {
       this.end({ reason: "access_denied" });
       return;
@@ -62,23 +62,23 @@ export class RawStream {
   }
 
   drained(): void {
-    if (!this.behind || this.over) return;
+    if (!this.isBehind || this.isOver) return;
     void this.pane.terminal.atRest(() => {
-      if (this.over) return;
-      this.behind = false;
+      if (this.isOver) return;
+      this.isBehind = false;
       this.repaint();
     });
   }
 
   /** The program has ended: sends its last screen if the reader missed something. */
   finish(): void {
-    if (this.behind && !this.over) this.repaint();
+    if (this.isBehind && !this.isOver) this.repaint();
     this.close();
   }
 
   close(): void {
-    this.over = true;
-    this.off();
+    this.isOver = true;
+    this.unsubscribe();
   }
 
   private repaint(): void {
@@ -87,8 +87,8 @@ export class RawStream {
   }
 
   private send(bytes: Uint8Array): void {
-    if (this.behind || this.over || bytes.length === 0) return;
+    if (this.isBehind || this.isOver || bytes.length === 0) return;
     this.peer.sendBytes(messageTypes.output, bytes);
-    this.behind = this.peer.outbox.pending > BEHIND_BYTES;
+    this.isBehind = this.peer.outbox.pending > BEHIND_BYTES;
   }
 }

@@ -18,7 +18,7 @@ import { SessionSubscription } from "./subscription.ts";
 
 export class StreamClient {
   private stream: SessionSubscription | RawStream | null = null;
-  private over = false;
+  private isOver = false;
   private readonly ends: (() => void)[];
 
   constructor(
@@ -58,7 +58,7 @@ export class StreamClient {
       return;
     }
     this.stream = await SessionSubscription.open(this.local, this.peer, options, begun);
-    if (this.over) this.stream.close();
+    if (this.isOver) this.stream.close();
   }
 
   /** @throws WshError invalid_request */
@@ -67,7 +67,7 @@ export class StreamClient {
     const options = { ...asked, read_only: asked.read_only || !accessCovers(access, "operate") };
     this.stream?.close();
     this.stream = await RawStream.open(this.local.pane, this.peer, options, (end) => this.end(end));
-    if (this.over) this.stream.close();
+    if (this.isOver) this.stream.close();
   }
 
   receive(message: WireMessage): void {
@@ -79,8 +79,8 @@ export class StreamClient {
 
   /** The connection is gone. */
   close(): void {
-    if (this.over) return;
-    this.over = true;
+    if (this.isOver) return;
+    this.isOver = true;
     this.stream?.close();
     for (const end of this.ends) end();
   }
@@ -91,7 +91,7 @@ export class StreamClient {
   }
 
   private end(end: ClientEnd): void {
-    if (this.over) return;
+    if (this.isOver) return;
     this.close();
     this.peer.send(messageTypes.end, { ...end, name: this.local.session.name } satisfies StreamEnd);
     this.peer.finish();

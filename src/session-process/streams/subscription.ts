@@ -20,15 +20,15 @@ import { ScreenReports } from "./screen-reports.ts";
 const MAX_QUEUED_CHARS = 256 * 1024;
 
 /** Drawn elements are used unconverted from the store: read-only, unlike the wire's type. */
-type Drawn = {
+type DrawnElements = {
   readonly event: "overlay";
   readonly seq: number;
   readonly overlays: readonly Overlay[];
   readonly panels: readonly Panel[];
 };
-type Sent =
+type SentEvent =
   | Exclude<SessionEvent, { event: "overlay" }>
-  | Drawn
+  | DrawnElements
   | { readonly type: "lagged" | "input_lagged"; readonly skipped: number };
 
 export class SessionSubscription {
@@ -38,16 +38,16 @@ export class SessionSubscription {
   private readonly decoder = new TextDecoder();
   private timer: Timer | null = null;
   private flushing = false;
-  private over = false;
+  private isOver = false;
   private lastReport = Number.NEGATIVE_INFINITY;
   private seq = 0;
   private dirty = false;
-  private drawn = false;
+  private areElementsDue = false;
   private chars = "";
   private charsSkipped = 0;
   /** The pending report of idle or running: only the newest. */
   private activity: readonly StateEvent[] = [];
-  private queued: Sent[] = [];
+  private queued: SentEvent[] = [];
   private inputSkipped = 0;
   private skipped = 0;
 
@@ -77,11 +77,11 @@ export class SessionSubscription {
 
   /** Events that cannot be merged are sent: another subscription may follow. */
   close(): void {
-    if (this.over) return;
-    const events: Sent[] = [];
+    if (this.isOver) return;
+    const events: SentEvent[] = [];
     this.reportQueued(events);
     this.send(events);
-    this.over = true;
+    this.isOver = true;
     if (this.timer !== null) clearTimeout(this.timer);
     for (const end of this.ends) end();
   }
@@ -93,7 +93,7 @@ export class SessionSubscription {
 
   /** The program has ended: reports its last screen and its exit, even to a reader that is too slow. */
   finish(exit: { readonly code: number | null; readonly signal: string | null }): void {
-    if (this.over) return;
+    if (this.isOver) return;
     this.report();
     this.send([{ event: "exited", seq: ++this.seq, exit_code: exit.code, signal: exit.signal }]);
     this.close();
@@ -157,7 +157,7 @@ export class SessionSubscription {
       this.ends.push(
         ...[session, local.ownSession].map(({ events }) =>
           events.on("drawn", () => {
-            this.drawn = true;
+            this.areElementsDue = true;
             this.changed();
           }),
         ),
@@ -177,7 +177,7 @@ export class SessionSubscription {
     this.changed();
   }
 
-  private enqueue(event: Sent): void {
+  private enqueue(event: SentEvent): void {
     // Events that cannot be merged do not wait for the interval.
     if (this.queued.length === 0 && this.timer !== null) {
       clearTimeout(this.timer);
@@ -190,7 +190,7 @@ export class SessionSubscription {
   }
 
   private schedule(): void {
-    if (this.over || this.timer !== null || this.flushing || this.peer.outbox.pending > 0) return;
+    if (this.isOver || this.timer !== null || this.flushing || this.peer.outbox.pending > 0) return;
     const due = this.lastReport + this.options.interval_ms - performance.now();
     if (due <= 0 && this.queued.length === 0) void this.flush();
     else this.timer = setTimeout(() => void this.flush(), this.queued.length > 0 ? 0 : Math.ceil(due));
@@ -202,7 +202,7 @@ export class SessionSubscription {
     this.flushing = true;
     await this.local.pane.terminal.atRest(() => {
       this.flushing = false;
-      if (this.over || this.peer.outbox.pending > 0) return;
+      if (this.isOver || this.peer.outbox.pending > 0) return;
       this.report();
     });
   }
@@ -211,13 +211,13 @@ export class SessionSubscription {
   private report(): void {
     this.dirty = false;
     this.lastReport = performance.now();
-    const events: Sent[] = [];
+    const events: SentEvent[] = [];
     this.reportQueued(events);
     events.push(...this.screen.news(() => ++this.seq));
-    if (this.drawn) {
+    if (this.areElementsDue) {
       const { elements } = this.local.drawnSession;
       events.push({ event: "overlay", seq: ++this.seq, overlays: elements.overlays(), panels: elements.panels() });
-      this.drawn = false;
+      this.areElementsDue = false;
     }
     this.send(events);
     this.reportActivity();
@@ -228,7 +228,7 @@ export class SessionSubscription {
     this.activity = [];
   }
 
-  private reportQueued(events: Sent[]): void {
+  private reportQueued(events: SentEvent[]): void {
     for (const event of this.queued.splice(0)) events.push("seq" in event ? { ...event, seq: ++this.seq } : event);
     if (this.inputSkipped > 0) events.push({ type: "input_lagged", skipped: this.inputSkipped });
     if (this.skipped > 0) events.push({ type: "lagged", skipped: this.skipped });
@@ -242,7 +242,7 @@ export class SessionSubscription {
     }
   }
 
-  private send(events: readonly Sent[]): void {
+  private send(events: readonly SentEvent[]): void {
     this.peer.sendAll(messageTypes.event, events);
   }
 }

@@ -59,7 +59,7 @@ class FakePane implements PlacedPane {
     ...{ id: this.id, pid: 1, command: "sh", ...this.size, cwd: "/", title: "", state: "prompt" as const },
   });
   refresh = async (): Promise<void> => {};
-  look = async (): Promise<void> => {};
+  openCopyMode = async (): Promise<void> => {};
   learnColors(): void {}
   restart = async (): Promise<void> => {};
   endProgram = async (): Promise<void> => void this.ended++;
@@ -69,7 +69,7 @@ class FakePane implements PlacedPane {
 function made() {
   const steps = new Steps();
   const arrangement = new Arrangement(oneWindow(1, paneEntry("@1")), AREA, {
-    ...{ keepAfterExit: false, wasSplit: false, isRead: false, renumberFrom: null },
+    ...{ keepAfterExit: false, wasSplit: false, showsCrashed: false, renumberFrom: null },
     layoutAt: (outer) => layoutPanels([], outer),
   });
   const panes = new Map(PANES.map((id) => [id, new FakePane(id, steps)]));

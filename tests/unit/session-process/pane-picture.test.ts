@@ -47,7 +47,7 @@ test("a new size and what is drawn above the program do not wait for the update'
   const { picture, size, prints, shown } = pane();
   shown();
   prints(true);
-  picture.redrawn();
+  picture.overlaysChanged();
   expect(shown()).toBe("2");
   prints(true);
   expect(shown()).toBe("2");

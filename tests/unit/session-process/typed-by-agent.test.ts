@@ -40,10 +40,10 @@ test("in one of several panes, and through its copy mode", async () => {
   local.type(bytes("a"), null, true);
   local.type(bytes("b"), null, false);
   expect(given.splice(0)).toEqual(["a agent", "b person"]);
-  await local.look({ keys: "vi" });
+  await local.openCopyMode({ keys: "vi" });
   local.type(bytes("qc"), null, true);
   expect(given.splice(0)).toEqual(["c agent"]);
-  await local.look({ keys: "vi" });
+  await local.openCopyMode({ keys: "vi" });
   local.type(bytes("qd"), null, false);
   expect(given.splice(0)).toEqual(["d person"]);
   local.close();

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { messageTypes } from "../../../src/protocol/messages.ts";
 import type { SessionInfo } from "../../../src/protocol/session.ts";
-import { evictedFor, MOST_CLIENTS } from "../../../src/session-process/tmux-socket.ts";
+import { clientToEvict, MOST_CLIENTS } from "../../../src/session-process/tmux-socket.ts";
 import type { Backend } from "../../../src/tmux/backend.ts";
 import { commandTable } from "../../../src/tmux/commands/table.ts";
 import { PaneOutputs } from "../../../src/tmux/control/output.ts";
@@ -67,7 +67,7 @@ test("nobody fills the socket for others, and nobody is refused before it is ful
     [each(MOST_CLIENTS, 1), 5, 2, `1.${MOST_CLIENTS - 1}`],
     [each(MOST_CLIENTS, 1), 5, 1, undefined],
   ] as const) {
-    const evicted = evictedFor(clients, { pid, session });
+    const evicted = clientToEvict(clients, { pid, session });
     expect(evicted == null ? evicted : evicted.name).toBe(expected);
   }
 });

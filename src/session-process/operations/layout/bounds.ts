@@ -8,8 +8,8 @@ import type { FloatChange } from "../../../session/windows/floats.ts";
 /** The rectangle that a call specifies; omitted parts are absent. */
 export function boundsOf({ x, y, width, height }: Bounds): Partial<FloatBounds> {
   return {
-    ...(x === undefined ? {} : { x: place(x) }),
-    ...(y === undefined ? {} : { y: place(y) }),
+    ...(x === undefined ? {} : { x: parsePosition(x) }),
+    ...(y === undefined ? {} : { y: parsePosition(y) }),
     ...(width === undefined ? {} : { width: amountOf(width) }),
     ...(height === undefined ? {} : { height: amountOf(height) }),
   };
@@ -19,7 +19,7 @@ function amountOf(value: number | string): Amount {
   return typeof value === "number" ? { cells: value } : { percent: Number(value.slice(0, -1)) };
 }
 
-function place(value: number | string): Amount | null {
+function parsePosition(value: number | string): Amount | null {
   return value === "center" ? null : amountOf(value);
 }
 

@@ -45,13 +45,13 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
   "layout.set": (call, wanted) => setLayout(call, wanted),
   "layout.preset": (call, { preset: name }) =>
     change(call, (state) => {
-      const window = windowById(state, call.place.window.id);
+      const window = windowById(state, call.subject.window.id);
       return preset(state, window.id, name === "next" ? nextPreset(window) : name);
     }),
   "layout.equalise": (call, { around }) =>
-    change(call, (state) => even(state, call.place.window.id, around ? call.place.pane : undefined)),
+    change(call, (state) => even(state, call.subject.window.id, around ? call.subject.pane : undefined)),
   "layout.rotate": (call, { backwards }) =>
-    change(call, (state) => rotate(state, call.place.window.id, backwards ? -1 : 1)),
+    change(call, (state) => rotate(state, call.subject.window.id, backwards ? -1 : 1)),
 };
 
 /** A tree in the form of `layout.set`. */
@@ -94,7 +94,7 @@ interface WantedPanes {
 async function setLayout(call: LayoutCall, layout: WantedPanes) {
   const { arrangement } = call.parts;
   return arrangement.change(async () => {
-    const window = windowById(arrangement.state, call.place.window.id);
+    const window = windowById(arrangement.state, call.subject.window.id);
     const tree = wantedTree(layout, panesOf(window.root));
     const inTree = panesOfTree(tree);
     const keptFloats = (window.floats ?? []).filter(
@@ -142,7 +142,7 @@ async function setLayout(call: LayoutCall, layout: WantedPanes) {
       void arrangement.placed.get(pane)?.endProgram();
       arrangement.forget(pane);
     }
-    const [about = call.place.pane] = [...started.map(({ entry }) => entry.id), ...listed];
+    const [about = call.subject.pane] = [...started.map(({ entry }) => entry.id), ...listed];
     if (layout.focus) arrangement.commit(show(arrangement.state, about));
     return answer(call.parts, about);
   });

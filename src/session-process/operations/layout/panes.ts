@@ -56,11 +56,11 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     const size = amount(cells, percent);
     const placing = { whole, focus, ...defined({ size, float: floating(float, { x, y, width, height }) }) };
     return call.parts.arrangement.change(() =>
-      openPane(call, program, { pane: call.place.pane, side: direction, ...placing }),
+      openPane(call, program, { pane: call.subject.pane, side: direction, ...placing }),
     );
   },
   "pane.float": (call, { on, hidden, direction, by, ...bounds }) => {
-    const { pane } = call.place;
+    const { pane } = call.subject;
     return change(call, (state, area) => {
       const entry = floatOf(windowWith(state, pane), pane);
       const change = { ...boundsOf(bounds), ...defined({ hidden }), ...(on === true ? { popup: false } : {}) };
@@ -73,7 +73,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       return direction === undefined ? floated : moveFloat(floated, pane, direction, by, area);
     });
   },
-  "pane.close": async ({ parts, place: { pane, window } }, _, { target }) => {
+  "pane.close": async ({ parts, subject: { pane, window } }, _, { target }) => {
     const { arrangement, session } = parts;
     requireOne("pane", target, Object.keys(arrangement.state.panes), panesIn(window));
     const ended = runningIn(parts, window.id, pane);
@@ -85,11 +85,11 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     return { closed: pane, ended };
   },
   "pane.select": (call, { to }) => {
-    const pane = to === undefined ? call.place.pane : otherPane(call, to);
+    const pane = to === undefined ? call.subject.pane : otherPane(call, to);
     return change(call, (state) => show(state, pane), pane);
   },
   "pane.resize": (call, { direction, by, rows, cols, rows_percent, cols_percent }) => {
-    const { pane } = call.place;
+    const { pane } = call.subject;
     if (direction !== undefined) {
       return change(call, (state, area) => resize(state, pane, { kind: "grow", side: direction, by }, area));
     }
@@ -105,18 +105,19 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
   },
   "pane.zoom": (call, { on }) =>
     change(call, (state) => {
-      const zoomed = zoom(state, call.place.pane, on ?? null);
-      if (!call.byPerson) requireSameFocus(state, zoomed, call.place.pane);
+      const zoomed = zoom(state, call.subject.pane, on ?? null);
+      if (!call.byPerson) requireSameFocus(state, zoomed, call.subject.pane);
       return zoomed;
     }),
-  "pane.swap": (call, { with: other }) => change(call, (state) => swap(state, call.place.pane, otherPane(call, other))),
+  "pane.swap": (call, { with: other }) =>
+    change(call, (state) => swap(state, call.subject.pane, otherPane(call, other))),
   "pane.move": async (
     call,
     { to, direction, cells, percent, whole, index, name, focus, float: floats, x, y, width, height },
   ) => {
-    const { parts, place } = call;
+    const { parts, subject } = call;
     const { arrangement } = parts;
-    const { pane } = place;
+    const { pane } = subject;
     const float = floating(floats, { x, y, width, height });
     if (to != null && isElsewhere(parts, parseTarget(to))) {
       const { moveAway, withoutCrossing } = await import("../../panes/moving.ts");
@@ -138,13 +139,13 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
         return answer(parts, pane);
       }
       const size = amount(cells, percent);
-      const beside = parts.place(to).pane;
+      const beside = parts.findSubject(to).pane;
       const change = { pane: beside, side: direction, whole, focus, ...defined({ size, float }) };
       arrangement.commit(join(state, pane, change, arrangement.sizeOf(windowWith(state, beside))));
       return answer(parts, pane);
     });
   },
-  "pane.update": ({ parts, place: { pane } }, { title, keep_after_exit: keep }) =>
+  "pane.update": ({ parts, subject: { pane } }, { title, keep_after_exit: keep }) =>
     parts.arrangement.change(() => {
       const { arrangement } = parts;
       const entry = arrangement.state.panes[pane] ?? paneEntry(pane);
@@ -154,9 +155,9 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       return answer(parts, pane);
     }),
   "pane.respawn": async (call, program) => {
-    const { parts, place } = call;
+    const { parts, subject } = call;
     const { session } = parts;
-    const ended = runningIn(parts, place.window.id, place.pane);
+    const ended = runningIn(parts, subject.window.id, subject.pane);
     let made: Answer | null = null;
     if (session.exit !== null) {
       await session.lifetime.restart(async () => {
@@ -198,9 +199,9 @@ function requireSameFocus(before: Windows, after: Windows, pane: string): void {
 
 /** Replaces a pane's program; without a given one, restarts the same program in the same pane. */
 function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
-  const { parts, place } = call;
+  const { parts, subject } = call;
   const { arrangement } = parts;
-  const { pane } = place;
+  const { pane } = subject;
   return arrangement.change(async () => {
     const window = windowWith(arrangement.state, pane);
     if (Object.values(program).every((value) => value === undefined)) {

@@ -27,15 +27,15 @@ const UNKNOWN: Exit = { code: null, signal: null };
 
 export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> = {
   "popup.open": async (call, { x, y, width, height, border, print, wait, ...program }, { signal }) => {
-    const { parts, place } = call;
-    requireShown(parts, windowWith(parts.arrangement.state, place.pane));
+    const { parts, subject } = call;
+    requireShown(parts, windowWith(parts.arrangement.state, subject.pane));
     const printPath = print ? writeStdinFile(parts.instance, "") : undefined;
     // The program may remove the file, lock it, or put a pipe in its place.
     const output = printPath === undefined ? undefined : fs.openSync(printPath, "r+");
     const trimming = output === undefined ? undefined : setInterval(() => trim(output), TRIM_MS);
     try {
       const float = { ...boundsOf({ x, y, width, height }), bare: !border, popup: true };
-      const change = { pane: place.pane, side: "right", whole: false, focus: false, float } as const;
+      const change = { pane: subject.pane, side: "right", whole: false, focus: false, float } as const;
       const given = { ...program, keep_after_exit: program.keep_after_exit ?? false };
       const { session, session_id, window, pane, closed } = await parts.arrangement.change(async () => {
         const made = await openPane(call, given, change, { isPopup: true, ...defined({ printPath }) });
@@ -44,7 +44,7 @@ export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> =
       const made = { session, session_id, window, pane };
       if (!wait && !print) return made;
       const { code, signal: by } = await untilAborted(signal, closed, () => closePopup(parts, pane));
-      return { ...made, exit_code: code, signal: by, ...(output === undefined ? {} : printed(output)) };
+      return { ...made, exit_code: code, signal: by, ...(output === undefined ? {} : readPrinted(output)) };
     } finally {
       clearInterval(trimming);
       if (output !== undefined) fs.closeSync(output);
@@ -132,7 +132,7 @@ function trim(output: number): void {
   if (fs.fstatSync(output).size > 2 * MAX_PRINTED_BYTES) fs.ftruncateSync(output, MAX_PRINTED_BYTES + 1);
 }
 
-function printed(file: number): { output: string; output_base64?: string; output_truncated?: boolean } {
+function readPrinted(file: number): { output: string; output_base64?: string; output_truncated?: boolean } {
   const bytes = Buffer.alloc(MAX_PRINTED_BYTES + 1);
   const length = fs.readSync(file, bytes, 0, bytes.length, 0);
   const own = bytes.subarray(0, Math.min(length, MAX_PRINTED_BYTES));

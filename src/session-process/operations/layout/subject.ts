@@ -27,7 +27,7 @@ import type { SessionParts } from "../../parts.ts";
 export interface LayoutCall {
   readonly parts: SessionParts;
   /** The window and pane that the target names. */
-  readonly place: Subject;
+  readonly subject: Subject;
   /** Whether the command line or a key requested it. */
   readonly byPerson: boolean;
   /** The owner of new windows and panes. */
@@ -57,14 +57,14 @@ export function answer({ session, arrangement, content }: SessionParts, pane: st
 
 /** Runs a change that starts nothing, and returns its result. */
 export function change(
-  { parts, place, isAnswered }: LayoutCall,
+  { parts, subject, isAnswered }: LayoutCall,
   make: (state: Windows, area: Size) => Windows,
-  about: string = place.pane,
+  about: string = subject.pane,
 ): Promise<Answer> {
   const { arrangement } = parts;
   return arrangement.change(() => {
-    const window = arrangement.state.windows.find(({ id }) => id === place.window.id);
-    arrangement.commit(make(arrangement.state, arrangement.sizeOf(window ?? place.window)));
+    const window = arrangement.state.windows.find(({ id }) => id === subject.window.id);
+    arrangement.commit(make(arrangement.state, arrangement.sizeOf(window ?? subject.window)));
     return answer(parts, about, isAnswered);
   });
 }
@@ -90,7 +90,7 @@ export function isElsewhere({ session, number, arrangement: { state } }: Session
 }
 
 /** Another pane of the session: a target, or a direction from this one. @throws WshError pane_not_found */
-export function otherPane({ parts, place }: Pick<LayoutCall, "parts" | "place">, text: string): string {
+export function otherPane({ parts, subject }: Pick<LayoutCall, "parts" | "subject">, text: string): string {
   const { arrangement } = parts;
   const { state } = arrangement;
   switch (text) {
@@ -101,9 +101,9 @@ export function otherPane({ parts, place }: Pick<LayoutCall, "parts" | "place">,
     case "next":
     case "previous":
     case "last":
-      return paneBeside(state, place.pane, text, arrangement.sizeOf(place.window));
+      return paneBeside(state, subject.pane, text, arrangement.sizeOf(subject.window));
     default:
-      if (!isElsewhere(parts, parseTarget(text))) return parts.place(text).pane;
+      if (!isElsewhere(parts, parseTarget(text))) return parts.findSubject(text).pane;
       throw new WshError("pane_not_found", `session '${parts.session.name}' has no pane '${text}'`);
   }
 }
@@ -130,7 +130,7 @@ export interface PaneUse {
  * @throws WshError of the program that could not be started: nothing of it remains
  */
 export async function startPane(
-  { parts, place, byPerson, owner }: LayoutCall,
+  { parts, subject, byPerson, owner }: LayoutCall,
   given: PaneProgram,
   window: number,
   size: Size,
@@ -143,13 +143,13 @@ export async function startPane(
   const program = there ?? given;
   const { title = null, keep_after_exit: keep = null } = program;
   if (program.view != null) return viewPane(parts, program.view, { title, keep }, size);
-  const source = arrangement.placed.get(place.pane)?.paneInfo(true);
+  const source = arrangement.placed.get(subject.pane)?.paneInfo(true);
   const { command = null, cwd = null, shell = null, env = null, stdin } = program;
   const create = { command, cwd, shell, env, ...defined({ stdin }) };
   // The directory of the neighbouring pane: its program's current one, otherwise the reported one.
   const from = (source?.pid == null ? null : directoryOf(source.pid)) ?? source?.cwd ?? "/";
   const local = await parts.start({ create, cwd: from, window, byPerson, owner, ...as }, size);
-  arrangement.put(local);
+  arrangement.addLocal(local);
   const kept = keptVariables(program.env);
   const entry = paneEntry(local.id, { title, keep, ...defined({ env: kept }) });
   return { entry, undo: () => drop(parts, local.id) };
@@ -177,23 +177,28 @@ function drop({ arrangement }: SessionParts, pane: string): void {
  * Handles a person's key at a terminal with its own focus: selecting and zooming affect only that.
  * @returns whether it was such a key
  */
-export function ownFocusHandlers({ parts, place }: LayoutCall, view: WindowView, op: string, input: unknown): boolean {
+export function ownFocusHandlers(
+  { parts, subject }: LayoutCall,
+  view: WindowView,
+  op: string,
+  input: unknown,
+): boolean {
   const { ownFocus } = view;
   if (ownFocus === null) return false;
   const { arrangement } = parts;
   const { state } = arrangement;
   const { to, index } = input as { readonly to?: string; readonly index?: number };
   if (op === "pane.select") {
-    view.focus(to === undefined ? place.pane : otherPane({ parts, place }, to));
+    view.focus(to === undefined ? subject.pane : otherPane({ parts, subject }, to));
     return true;
   }
-  if (op === "pane.zoom") ownFocus.zoomed = !ownFocus.zoomed && panesIn(place.window).length > 1;
+  if (op === "pane.zoom") ownFocus.zoomed = !ownFocus.zoomed && panesIn(subject.window).length > 1;
   else if (op === "window.select") {
     const beside =
       to === "next" || to === "previous" || to === "last" ? windowBeside(state, ownFocus.window, to) : null;
     const isHere = to === undefined && index === undefined;
     const window = isHere
-      ? place.window
+      ? subject.window
       : state.windows.find((each) => (index === undefined ? each.id === beside : each.index === index));
     if (window === undefined) throw new WshError("pane_not_found", `the session has no window ${index ?? ""}`);
     ownFocus.window = window.id;

@@ -42,7 +42,7 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
       return answer(call.parts, entry.id, call.isAnswered);
     });
   },
-  "window.close": async ({ parts, place: { window } }, _, { target }) => {
+  "window.close": async ({ parts, subject: { window } }, _, { target }) => {
     const { arrangement, session } = parts;
     requireOne(
       "window",
@@ -60,17 +60,17 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
   "window.select": (call, { index, to }) => {
     const { arrangement } = call.parts;
     const { state } = arrangement;
-    const id = to === undefined ? call.place.window.id : windowBeside(state, call.place.window.id, to);
+    const id = to === undefined ? call.subject.window.id : windowBeside(state, call.subject.window.id, to);
     const window = index === undefined ? windowById(state, id) : state.windows.find((each) => each.index === index);
     if (window === undefined) throw new WshError("pane_not_found", `the session has no window ${index}`);
     return change(call, (now) => focusWindow(now, window.id), window.active);
   },
   "window.floats": (call, { shown, focus }) =>
-    change(call, (state) => showFloats(state, call.place.window.id, shown ?? null, focus)),
+    change(call, (state) => showFloats(state, call.subject.window.id, shown ?? null, focus)),
   "window.update": (call, { name, index, synchronized }) =>
     change(call, (state) => {
-      const { id } = call.place.window;
-      const moved = index === undefined ? state : moveWindow(state, id, { ...within(call), index });
+      const { id } = call.subject.window;
+      const moved = index === undefined ? state : moveWindow(state, id, { ...defaultPlacement(call), index });
       const window = windowById(moved, id);
       return putWindow(moved, {
         ...window,
@@ -78,23 +78,23 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
       });
     }),
   "window.move": (call, { to, index: given, make_room: makeRoom, focus }) => {
-    const { parts, place } = call;
-    const { id } = place.window;
+    const { parts, subject } = call;
+    const { id } = subject.window;
     const { target, index } = destinationOf(parts, to ?? null, given ?? null);
     const how = { index, makeRoom, focus };
-    if (target === null) return change(call, (state) => moveWindow(state, id, { ...within(call), ...how }));
+    if (target === null) return change(call, (state) => moveWindow(state, id, { ...defaultPlacement(call), ...how }));
     return withMoving(parts, ({ moveWindowAway }) => moveWindowAway(parts, id, target, how));
   },
   "window.swap": (call, { with: other }) => {
-    const { parts, place } = call;
-    const { id } = place.window;
+    const { parts, subject } = call;
+    const { id } = subject.window;
     const { state } = parts.arrangement;
     if (!isWithinSession(other) && isElsewhere(parts, parseTarget(requireWindow(other)))) {
       return withMoving(parts, ({ swapWindowAway }) => swapWindowAway(parts, id, other));
     }
     const index = Number(other);
     const window = !isWithinSession(other)
-      ? parts.place(other).window.id
+      ? parts.findSubject(other).window.id
       : other === "next" || other === "previous" || other === "last"
         ? windowBeside(state, id, other)
         : state.windows.find((each) => each.index === index)?.id;
@@ -104,7 +104,7 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
 };
 
 /** The default placement of a window in its session. */
-function within({ parts }: LayoutCall) {
+function defaultPlacement({ parts }: LayoutCall) {
   return { index: null, base: parts.settings.base_index, makeRoom: false, focus: false };
 }
 
