@@ -34,6 +34,9 @@ export function shownPane(session: PaneSession): Shown {
     get isSynchronized() {
       return terminal.modes.synchronizedOutput;
     },
+    get endsWithPrompt() {
+      return pane.commands.log.endsWithPrompt;
+    },
     grid: () => terminal.grid(),
     framePlaces() {
       const { rows, cols, title, alternate } = terminal;

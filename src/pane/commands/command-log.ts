@@ -101,6 +101,11 @@ export class CommandLog {
     return this.shell.phase;
   }
 
+  /** Whether the newest output is the end of the shell's prompt. */
+  get endsWithPrompt(): boolean {
+    return this.shell.promptOffset === this.port.text.offset;
+  }
+
   /** Phase of a shell inside the running command, by marks that are not trusted. */
   get inner(): ShellPhase {
     return this.shell.inner;
@@ -226,6 +231,7 @@ export class CommandLog {
         break;
       case "B":
         shell.promptEnd = mark.position;
+        shell.promptOffset = mark.offset;
         this.ends.promptEnds(shell, mark);
         break;
       case "E":

@@ -35,6 +35,8 @@ export class ShellLevel {
   isReplaced = false;
   promptBegin: TextPosition | null = null;
   promptEnd: TextPosition | null = null;
+  /** Output up to the end of its newest prompt. */
+  promptOffset: number | null = null;
   status: ShellStatus | null = null;
   running: CommandEntry | null = null;
   /** How the running command ends if a prompt follows. */

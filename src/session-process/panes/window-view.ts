@@ -118,6 +118,10 @@ export class WindowView implements Shown {
     return this.single?.pane.terminal ?? null;
   }
 
+  get endsWithPrompt(): boolean {
+    return this.arrangement.localOf(this.active)?.pane.commands.log.endsWithPrompt === true;
+  }
+
   get pictures() {
     return this.panesShown().flatMap((pane) => this.arrangement.placed.get(pane)?.pictures ?? []);
   }

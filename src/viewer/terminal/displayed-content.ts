@@ -78,6 +78,8 @@ export interface Shown {
   readonly title: string;
   /** Whether it is in the middle of a synchronized update. */
   readonly isSynchronized: boolean;
+  /** Whether the newest output is the end of a shell's prompt: no more follows until the next key. */
+  readonly endsWithPrompt?: boolean;
   /** @param ascii draw lines with ASCII characters */
   grid(ascii?: boolean): Grid;
   /** Positions of panes in the picture, and the lines of their rows. */

@@ -53,7 +53,7 @@ export class FramePacer {
     this.owesEcho = true;
   }
 
-  /** The program has printed; an echo is shown without waiting for more. */
+  /** The program has printed. @param isEcho an echo, or another end of output: it is shown without waiting for more */
   printed(isEcho: boolean): void {
     this.printedAt = performance.now();
     if (!isEcho || !this.owesEcho) {

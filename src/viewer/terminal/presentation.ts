@@ -171,7 +171,7 @@ export class Presentation {
     this.renderer.printed(bytes);
     this.pictures.look();
     if (this.current === "render") {
-      this.pacer.printed(isEcho);
+      this.pacer.printed(isEcho || this.shown.endsWithPrompt === true);
       return;
     }
     // Another program fills the picture now, or it has pictures, which this terminal would print.

@@ -98,6 +98,21 @@ describe("a command record", () => {
     expect([got, state]).toEqual(["one\ntwo\n", "finished"]);
   });
 
+  test("the newest output is a prompt's end until more is printed", () => {
+    const { text, log, mark, prompt, begin } = recording();
+    expect(log.endsWithPrompt).toBe(false);
+    prompt();
+    expect(log.endsWithPrompt).toBe(true);
+    text.print("l");
+    expect(log.endsWithPrompt).toBe(false);
+    begin("make");
+    text.print("one\n");
+    mark("D", { exitCode: 0 });
+    expect(log.endsWithPrompt).toBe(false);
+    prompt();
+    expect(log.endsWithPrompt).toBe(true);
+  });
+
   test("lasts from C to D and has the output between them", () => {
     const { text, log, mark, begin, lines, prompt } = recording();
     begin("make all");

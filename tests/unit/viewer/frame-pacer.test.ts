@@ -21,6 +21,25 @@ test("after a rest three pictures are made at once, the next ones a frame apart"
   pacer.close();
 });
 
+test("what is known to be complete is shown at once, other output when it has paused", async () => {
+  let made = 0;
+  const pacer: FramePacer = new FramePacer({
+    isBlocked: () => false,
+    isSynchronized: () => false,
+    atRest: (make) => make(),
+    render: () => {
+      made++;
+      pacer.began();
+    },
+  });
+  pacer.printed(true);
+  expect(made).toBe(1);
+  pacer.printed(false);
+  expect(made).toBe(1);
+  await until("the pause", () => made === 2);
+  pacer.close();
+});
+
 test("echoes of keys faster than frames do not delay other pictures", async () => {
   let made = 0;
   const pacer: FramePacer = new FramePacer({
