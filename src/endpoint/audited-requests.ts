@@ -26,3 +26,15 @@ export async function recorded(
     audit.write({ operation, input, context, reached, ...outcome });
   });
 }
+
+/** Records a stream that ends since its caller may no longer use the session. @param reason as its caller gets it */
+export function recordEnd(
+  audit: AuditLog | null,
+  { op, input, caller }: Pick<PeerRequest, "op" | "input" | "caller">,
+  { session, paneId }: Pick<Served, "session" | "paneId">,
+  reason: string,
+): void {
+  const context = { caller: { via: directly, ...caller }, session: session.name };
+  const reached = { id: session.id, pane_id: paneId };
+  audit?.write({ operation: `end:${op}`, input, context, reached, result: reason, ms: 0 });
+}

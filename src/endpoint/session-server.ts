@@ -29,7 +29,7 @@ import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { RequestMemory } from "../wire/request-memory.ts";
 import { Wire } from "../wire/socket.ts";
 import { AgentAlerts } from "./agent-alerts.ts";
-import { recorded, unrecorded } from "./audited-requests.ts";
+import { recordEnd, recorded, unrecorded } from "./audited-requests.ts";
 import { CallerShares } from "./caller-shares.ts";
 import { StreamCode, type Streams } from "./lazy-streams.ts";
 import { LimitedCallers } from "./limited-callers.ts";
@@ -308,7 +308,7 @@ export class SessionServer implements PeerHandler {
       this.holds.get(peer)?.();
       this.holds.set(
         peer,
-        this.limited.hold(request, owner, ({ code }) => this.leave(peer, code)),
+        this.limited.hold(request, owner, ({ code }) => this.leave(request, peer, code)),
       );
     }
     switch (request.op) {
@@ -358,10 +358,11 @@ export class SessionServer implements PeerHandler {
   }
 
   /** Ends a stream whose caller may not use the session that the pane has moved to, or may use this one no longer. */
-  private leave(peer: Peer, code: string): void {
+  private leave(request: PeerRequest, peer: Peer, code: string): void {
     this.streams.get(peer)?.close();
     const denied = this.serving.isPrivate() ? "private" : "access_denied";
     const reason = code === "access_denied" ? denied : "moved_away";
+    recordEnd(this.audit(), request, this.serving, reason);
     peer.send(messageTypes.end, { reason } satisfies StreamEnd);
     peer.finish();
   }

@@ -3,6 +3,10 @@
  * lock; data of a session, window or pane that is gone is removed at the next change.
  */
 import * as v from "valibot";
+import { timeText } from "./formats/text.ts";
+
+/** Messages that `show-messages` lists. */
+const MOST_MESSAGES = 100;
 
 const values = v.optional(v.record(v.string(), v.string()), {});
 const each = v.optional(v.record(v.string(), v.record(v.string(), v.string())), {});
@@ -66,6 +70,12 @@ export type State = v.InferOutput<typeof StateSchema>;
 
 export function emptyState(): State {
   return v.parse(StateSchema, {});
+}
+
+/** Adds a message to those of `show-messages`. */
+export function keepMessage(state: State, text: string): void {
+  const message = `${timeText(new Date(), "%H:%M:%S")}: message: ${text}`;
+  state.messages = [...state.messages, message].slice(-MOST_MESSAGES);
 }
 
 /** Removes the data of objects that no longer exist. */

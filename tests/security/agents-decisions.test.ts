@@ -25,7 +25,8 @@ const service = Bun.serve({
 let wsh: Wsh;
 let claude: string;
 beforeAll(() => {
-  const config = `public_url = "https://box.example"
+  const config = `audit = true
+public_url = "https://box.example"
 [[notify]]
 way = "ntfy"
 for = ["question"]
@@ -156,4 +157,49 @@ test("a label that two owners have used under one name is refused until the sess
   await wsh.ok("checkpoint", "delete", agents, "good");
   expect(await wsh.ok("checkpoint", "show", person, "good")).not.toBe("");
   await wsh.ok("kill", "name");
+});
+
+/** The processes of a directory of the test, by their command lines. */
+const running = (part: string) => wsh.processes().filter(({ command }) => command.includes(part));
+
+test("the pipes of an agent end when the session becomes private or its permission is taken back, and a record says so; a person's go on", async () => {
+  await using terminal = await personAt("piped");
+  const own = join(wsh.dir, "person.out");
+  await wsh.ok("split", "piped", "--", "cat");
+  const panes = JSON.parse(await wsh.ok("pane", "list", "piped", "--json")).map(({ id }: { id: string }) => id);
+  const [first = "", second = ""] = panes.map((id: string) => id.replace("@", "%"));
+  // One reads nothing, and ends by no signal but the last.
+  const stubborn = `trap "" TERM; sleep 4001 & sleep 4002; wait`;
+  const reading = byAgent("tmux", "pipe-pane", "-t", first, stubborn);
+  await answer(terminal, /pipe-pane trap/, "once");
+  expect(await reading).toMatchObject({ code: 0, error: expect.stringContaining("waiting for a person") });
+  await wsh.ok("tmux", "pipe-pane", "-t", second, `cat >${own}`);
+  // One types, until its permission is taken back.
+  const third = (await wsh.ok("tmux", "split-window", "-dP", "-F", "#{pane_id}", "-t", "piped", "yes")).trim();
+  await wsh.ok("agents", "--allow", "claude");
+  expect((await byAgent("tmux", "pipe-pane", "-I", "-t", third, "sleep 4003")).code).toBe(0);
+  await wsh.ok("agents", "--forget", "claude");
+  await until("it has ended", () => running("sleep 4003").length === 0);
+  expect(await wsh.ok("tmux", "show-messages")).toContain(
+    `the pipe of claude at pane ${third} has ended: its permission was taken back`,
+  );
+  // The stream of a pane that floods is not read while the command reads nothing.
+  const flooded = byAgent("tmux", "pipe-pane", "-t", third, "sleep 4004");
+  await answer(terminal, /pipe-pane sleep 4004/, "once");
+  expect((await flooded).code).toBe(0);
+  await until("all run", () => running("sleep 400").length >= 3 && running(own).length > 0);
+  await wsh.ok("private", "piped", "on");
+  await until("the agent's have ended", () => running("sleep 400").length === 0);
+  expect(running(own).length).toBeGreaterThan(0);
+  expect(await wsh.ok("tmux", "show-messages")).toContain(
+    `the pipe of claude at pane ${first} has ended: its session is private now`,
+  );
+  expect(await wsh.ok("tmux", "display-message", "-p", "-t", first, "#{pane_pipe}")).toBe("0\n");
+  const log = fs.readFileSync(join(wsh.instance.stateDir, `${wsh.instance.fileName}.audit.log`), "utf8");
+  const ends = log.split("\n").filter((line) => line.includes("end:peer.raw"));
+  expect(ends.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ target: "piped", result: "access_denied" }),
+    ...[1, 2].map(() => expect.objectContaining({ target: "piped", result: "private" })),
+  ]);
+  await wsh.ok("kill", "piped");
 });

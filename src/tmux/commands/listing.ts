@@ -6,11 +6,9 @@ import { type Around, variableNames } from "../formats/variables.ts";
 import { placeOf } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
+import { keepMessage } from "../state.ts";
 import { clientFor } from "./client-list.ts";
 import { type Command, command } from "./command.ts";
-
-/** Messages that `show-messages` lists. */
-const MOST_MESSAGES = 100;
 
 const MESSAGE = "[#{session_name}] #{window_index}:#{window_name}, current pane #{pane_index} - (%H:%M %d-%b-%y)";
 const SESSION =
@@ -134,11 +132,7 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
   // Messages of a private session are not recorded.
   const isPrivate = (place ?? client).session.info.private === true;
   if (!isPrivate)
-    await run.change((state) => {
-      state.messages = [...state.messages, `${timeText(new Date(), "%H:%M:%S")}: message: ${text}`].slice(
-        -MOST_MESSAGES,
-      );
-    });
+    await run.change((state) => keepMessage(state, text));
   const message = text.slice(0, 1_000);
   if (client.terminal !== null)
     await run.backend.call("terminal.show", { message, client: client.terminal }, client.session.target);

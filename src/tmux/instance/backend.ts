@@ -68,7 +68,7 @@ export function backendOf(
   agent: string | null = agentAt(client.caller),
 ): InstanceBackend {
   const state = new StateFile(instance);
-  const sessions = new Sessions(instance, client.caller, agent);
+  const sessions = new Sessions(instance, client.caller, agent, (message) => void client.complain(message));
   const instanceOptions = ["--socket", instance.httpSocket];
   const self = (...args: readonly string[]): string =>
     selfCommand([...args])

@@ -1,13 +1,16 @@
 /**
  * `pipe-pane`: sends a pane's output to a shell command, and types the command's output. A process of its own carries
- * the pipe.
+ * the pipe. When an AI agent may no longer use the session (it has become private, a person has taken a permission
+ * back), the command and what it has started in its process group end at once, and `show-messages` says so.
  */
 import { once } from "node:events";
 import fs from "node:fs";
 import * as v from "valibot";
 import { actingFor } from "../../platform/child-limits.ts";
-import { messageTypes } from "../../protocol/messages.ts";
+import { type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
+import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import type { Connection } from "../../wire/connection.ts";
+import { keepMessage } from "../state.ts";
 import type { Sessions } from "./sessions.ts";
 import type { StateFile } from "./state-file.ts";
 
@@ -20,11 +23,24 @@ const HIGH_BYTES = 1024 * 1024;
 /** Time in which a restarted pane is looked for, in ms: a crowded machine takes over a second. */
 const FOLLOW_MS = 3_000;
 
+/** Time for a command whose pipe may no longer exist to end by itself, in ms; then it is killed. */
+const ENDING_MS = 500;
+
 const PipeSchema = v.pipe(
   v.string(),
   v.parseJson(),
   v.object({ pane: v.string(), command: v.string(), reads: v.boolean(), types: v.boolean() }),
 );
+
+/** For kill(2): the process group of this process, which is that of the command, too. */
+const OWN_GROUP = 0;
+
+/** Ends of a stream after which its command may not continue, in words. */
+const refusals: Readonly<Partial<Record<StreamEnd["reason"], string>>> = {
+  private: "its session is private now",
+  access_denied: "its permission was taken back",
+  moved_away: "its pane is in another session now",
+};
 
 /** @returns false if the environment names no pipe */
 export async function carryPipe(
@@ -43,13 +59,38 @@ export async function carryPipe(
       stderr: "ignore",
     }),
   );
+  /** Ends the command and this process. */
+  const refuse = async (why: string): Promise<void> => {
+    process.on("SIGTERM", () => {});
+    process.kill(OWN_GROUP, "SIGTERM");
+    await Promise.race([child.exited, Bun.sleep(ENDING_MS)]);
+    const { WSH_AGENT: agent = "an agent" } = env;
+    await state
+      .change((changed) => {
+        delete changed.pipes[first];
+        keepMessage(changed, `the pipe of ${agent} at pane ${tmuxId.replace("@", "%")} has ended: ${why}`);
+      })
+      .catch(() => {});
+    process.kill(OWN_GROUP, "SIGKILL");
+  };
+  let refused: Promise<void> | null = null;
+  /** Whether a message ends the stream since the agent may not use it; then the command is ended. */
+  const refusedBy = ({ type, payload }: WireMessage): boolean => {
+    if (type !== messageTypes.end) return false;
+    const { reason } = v.parse(StreamEndSchema, messageJson({ type, payload }));
+    const why = refusals[reason];
+    if (why !== undefined) refused ??= refuse(why);
+    return why !== undefined;
+  };
   let waiting = 0;
+  const guards: Connection[] = [];
   const open = async (pane: string, isAgain: boolean): Promise<Connection> => {
     // A snapshot begins with the preparation of a used screen.
     let skips = isAgain;
     const opened = await sessions.stream("peer.raw", { snapshot: isAgain, read_only: !types }, pane, {
-      message({ type, payload }) {
-        if (type !== messageTypes.output || !reads) return;
+      message(message) {
+        const { type, payload } = message;
+        if (refusedBy(message) || type !== messageTypes.output || !reads) return;
         if (!skips) child.stdin.write(payload.slice());
         skips = false;
         waiting += payload.length;
@@ -61,16 +102,22 @@ export async function carryPipe(
         });
       },
       close() {
-        following = follow();
+        if (refused === null) following = follow();
       },
     });
+    // The pipe's own stream is not read while the command reads nothing.
+    if (env.WSH_AGENT !== undefined)
+      guards.push(await sessions.stream("peer.subscribe", { events: ["mode"], call: 0 }, pane, { message: refusedBy }));
     return opened;
   };
   /** The id that tmux's callers know, and those that the pane has had. */
   const tmuxId = state.read().panes[first] ?? first;
   const followed = new Set([first]);
   let following: Promise<void> | null = null;
-  let connection = await open(first, false);
+  let connection = await open(first, false).catch((thrown) => {
+    child.kill();
+    throw thrown;
+  });
   /** Follows a pane that is started again: it has a new id, which the state has, also after the pipe's end is asked for. */
   async function follow(): Promise<void> {
     const until = Date.now() + FOLLOW_MS;
@@ -103,8 +150,10 @@ export async function carryPipe(
   // The starting process waits for this line.
   fs.writeSync(1, "\n");
   await Promise.race([carried, ended.catch(() => {})]);
+  await refused;
   connection.listen({});
   connection.close();
+  for (const guard of guards) guard.close();
   await child.stdin.end();
   return true;
 }

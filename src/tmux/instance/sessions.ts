@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
+import { type WaitsForPerson, waitingText } from "../../protocol/control.ts";
 import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
@@ -33,9 +34,15 @@ export class Sessions implements Disposable {
     pid: number,
     /** The AI agent for which the caller acts. */
     agent: string | null,
+    /** Tells the caller that a call waits for a person. */
+    tell: (message: string) => void,
   ) {
     const caller = { kind: "cli", id: `cli:${pid}`, name: "tmux", connected: true } as const;
-    this.context = { caller: { ...caller, ...present({ agent }) }, access: "admin" } as const;
+    const waits = (waiting: WaitsForPerson): void => {
+      if (waiting.until > 0) tell(waitingText(waiting));
+    };
+    const own = { caller: { ...caller, ...present({ agent }) }, access: "admin" } as const;
+    this.context = { ...own, ...(agent === null ? {} : { waits }) };
   }
 
   async list(): Promise<SessionList> {
