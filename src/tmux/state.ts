@@ -3,7 +3,7 @@
  * lock; data of a session, window or pane that is gone is removed at the next change.
  */
 import * as v from "valibot";
-import { timeText } from "./formats/text.ts";
+import { timeText } from "../protocol/strftime.ts";
 
 /** Messages that `show-messages` lists. */
 const MOST_MESSAGES = 100;

@@ -132,7 +132,7 @@ test("wsh agents --forget says who may still, and who was never allowed; an agen
   expect(JSON.parse(await wsh.ok("agents", "--allowed", "--json"))).toEqual([
     { name: "amp", since: expect.any(Number) },
   ]);
-  expect(await wsh.ok("agents", "--forget", "amp")).toBe("No agent may change what it has not made.\n");
+  expect(await wsh.ok("agents", "--forget", "amp")).toMatch(/^No agent may change what it .*\.\n$/);
 });
 
 test("a label that two owners have used under one name is refused until the session is named by its id", async () => {
@@ -202,4 +202,76 @@ test("the pipes of an agent end when the session becomes private or its permissi
     ...[1, 2].map(() => expect.objectContaining({ target: "piped", result: "private" })),
   ]);
   await wsh.ok("kill", "piped");
+});
+
+test("of tmux's options an agent sets decoration in a person's window unasked, and is asked about all others before they change", async () => {
+  fs.mkdirSync(join(wsh.dir, "own"), { recursive: true });
+  const own = join(wsh.dir, "own", "claude");
+  fs.writeFileSync(own, '#!/bin/bash\n"$@"\n', { mode: 0o700 });
+  await wsh.session("team", "--", own, "sleep", "300");
+  await until("the agent is seen", async () => (await wsh.ok("agents", "--json")).includes('"team"'));
+  const ids = (await wsh.ok("tmux", "list-panes", "-t", "team", "-F", "#{pane_id}")).trim();
+  await wsh.ok("split", "team", "--", "sleep", "300");
+  const person = (await wsh.ok("tmux", "list-panes", "-t", "team", "-F", "#{pane_id}")).trim().split("\n").at(-1) ?? "";
+  const made = (await byAgent("tmux", "split-window", "-dP", "-F", "#{pane_id}", "-t", ids, "sleep 300")).output.trim();
+  const set = (...words: readonly string[]) => byAgent("tmux", ...words);
+  for (const line of [
+    ["set-option", "-w", "-t", "team", "pane-border-status", "top"],
+    ["set-option", "-w", "-t", "team", "pane-border-format", "#[fg=cyan,bold] #{pane_title} #[default]"],
+    ["set-option", "-p", "-t", made, "pane-border-style", "fg=red"],
+    ["set-option", "-p", "-t", made, "pane-active-border-style", "fg=red"],
+    ["set-option", "-p", "-t", made, "window-style", "bg=default"],
+    ["set-option", "-p", "-t", made, "@role", "tester"],
+    ["set-option", "-p", "-t", made, "remain-on-exit", "failed"],
+    ["set-option", "-wu", "-t", "team", "pane-border-status"],
+    ["select-pane", "-t", made, "-T", "tester"],
+    ["select-pane", "-t", person, "-g"],
+  ])
+    expect([line, await set(...line)]).toEqual([line, expect.objectContaining({ code: 0, error: "" })]);
+  const refused = [
+    ["set-option", "-w", "-t", "team", "synchronize-panes", "on"],
+    ["set-option", "-p", "-t", made, "synchronize-panes", "on"],
+    ["set-option", "-w", "-t", "team", "remain-on-exit", "on"],
+    ["set-option", "-p", "-t", person, "remain-on-exit", "on"],
+    ["set-option", "-w", "-t", "team", "automatic-rename", "off"],
+    ["set-option", "-w", "-t", "team", "@role", "x"],
+    ["set-option", "-p", "-t", person, "@role", "x"],
+    ["set-window-option", "-t", "team", "mode-keys", "vi"],
+    ["set-window-option", "-t", "team", "main-pane-width", "1"],
+    ["set-option", "-w", "-t", "team", "pane-border-format", "#(touch evil)"],
+    ["set-option", "-w", "-t", "team", "pane-border-format", "#{E:@role}"],
+    ["set-option", "-p", "-t", person, "window-style", "fg=#{@role}"],
+    ["select-pane", "-t", person, "-P", "fg=#(touch evil)"],
+  ];
+  const options = async (): Promise<string> =>
+    (
+      await Promise.all(
+        [
+          ["-w", "-t", "team"],
+          ["-p", "-t", made],
+          ["-p", "-t", person],
+        ].map((of) => wsh.ok("tmux", "show-options", ...of)),
+      )
+    ).join("--");
+  const before = await options();
+  for (const line of refused)
+    expect([line, (await set(...line)).error]).toEqual([line, expect.stringContaining("claude may not")]);
+  expect(await options()).toBe(before);
+  // One question for what is one change, in the words of what it does.
+  await using terminal = await EmulatorTerminal.attach(wsh, "team", { seen: "", rows: 24, cols: 100 });
+  await until("a person is there", async () => (await wsh.list()).some(({ attached }) => attached > 0));
+  const synchronized = set("set-option", "-w", "-t", "team", "synchronize-panes", "on");
+  await answer(terminal, /"synchronized":true/, "once");
+  expect(await synchronized).toMatchObject({ code: 0 });
+  expect((await wsh.list()).find(({ name }) => name === "team")?.windows[0]?.synchronized).toBe(true);
+  const named = set("set-option", "-w", "-t", "team", "@role", "x");
+  await answer(terminal, /set-option @role x/, "no");
+  expect((await named).code).toBe(1);
+  const closed = set("kill-pane", "-t", person);
+  const text = await terminal.sees(/act on session 'team'.*pane @\d+, which runs.*Enter answers/s);
+  expect(text).toContain("End a pane's program");
+  expect(text).not.toContain("Show this in another session");
+  await answer(terminal, /act on session 'team'/, "no");
+  expect((await closed).code).toBe(1);
+  await wsh.ok("kill", "team");
 });

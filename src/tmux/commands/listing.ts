@@ -1,5 +1,4 @@
 /** Commands that print lists and messages. */
-import { timeText } from "../../protocol/strftime.ts";
 import { TmuxError } from "../error.ts";
 import { isTrue } from "../formats/syntax.ts";
 import { type Around, variableNames } from "../formats/variables.ts";
@@ -131,8 +130,7 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
   if (client === null || text === "") return;
   // Messages of a private session are not recorded.
   const isPrivate = (place ?? client).session.info.private === true;
-  if (!isPrivate)
-    await run.change((state) => keepMessage(state, text));
+  if (!isPrivate) await run.change((state) => keepMessage(state, text));
   const message = text.slice(0, 1_000);
   if (client.terminal !== null)
     await run.backend.call("terminal.show", { message, client: client.terminal }, client.session.target);

@@ -5,7 +5,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Amount } from "../../protocol/size.ts";
 import { TmuxError } from "../error.ts";
 import { type Pane, type Place, placeOf } from "../model.ts";
-import { optionAt } from "../options/options.ts";
+import { isDecoration, optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { around, neighbour } from "../targets.ts";
@@ -128,10 +128,12 @@ async function selectPane(run: Run, args: Arguments): Promise<void> {
     return;
   }
   const style = args.get("P");
-  if (style !== undefined)
+  if (style !== undefined) {
+    if (!isDecoration("window-style", style)) await run.backend.requireOwn(pane.target, `select-pane -P ${style}`);
     await run.change(({ own }) => {
       own[pane.target] = { ...own[pane.target], "window-style": style, "window-active-style": style };
     });
+  }
   if (args.has("g")) return run.print(optionAt((await run.load()).state, place, "window-style") ?? "");
   const title = args.get("T");
   if (title !== undefined) {

@@ -1,4 +1,5 @@
 /** Commands on options and environments: reads them, sets them, and applies an option's effect in wsh. */
+import type { OperationInput } from "../../operations/table.ts";
 import { optionPrefix } from "../bindings/key-names.ts";
 import { TmuxError } from "../error.ts";
 import type { Place } from "../model.ts";
@@ -6,6 +7,7 @@ import {
   chainOf,
   checkedValue,
   hookKey,
+  isDecoration,
   type OptionName,
   type OptionScope,
   optionAt,
@@ -17,6 +19,7 @@ import {
 import { optionTable } from "../options/table.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import { environmentOf, type Run } from "../run.ts";
+import type { State } from "../state.ts";
 import { type Command, command } from "./command.ts";
 import { checkText } from "./shell.ts";
 import { keepOf } from "./start.ts";
@@ -101,8 +104,13 @@ async function setOption(run: Run, args: Arguments, isWindow: boolean): Promise<
   const words = `set-option ${name}${value === undefined ? "" : ` ${quotedValue(value)}`}`;
   if (reaching.includes(name) && (scope.kind !== "own" || name === "prefix")) run.backend.requirePerson(words);
   else if (scope.kind !== "own") await run.backend.requireOwnSessions(words);
-  else if (scope.level === "session" || reaching.includes(name) || kind?.type === "command")
-    await run.backend.requireOwn(scope.id, words);
+  else {
+    const effect = place === null ? null : effectOf(stateWith(state, scope, name, next), name, scope, place);
+    // The operation that carries the option out is asked about instead, where it concerns the same object.
+    const isAsked = effect !== null && (effect.operation === "window.update" || scope.level === "pane");
+    if (!isAsked && !isDecoration(name, next)) await run.backend.requireOwn(scope.id, words);
+    if (effect !== null) await run.backend.requireAll(effect.operation, effect.input, effect.targets);
+  }
   if (name === "prefix" && next !== undefined) optionPrefix(next);
   const panes = place?.window.panes ?? [];
   const { agent } = run.backend;
@@ -165,21 +173,48 @@ function changedValue(
   return checkedValue(kind, text, before);
 }
 
-/** Applies an option's effect in wsh. docs/tmux.md lists these options; all others are only stored. */
-async function apply(run: Run, name: string, scope: OptionScope, place: Place | null): Promise<void> {
-  if (scope.kind !== "own" || place === null) return;
-  const { state } = await run.load();
-  const { session, window, pane } = place;
-  const value = optionAt(state, scope.level === "pane" ? place : { session, window }, name);
+/** An operation of wsh that carries out an option. */
+type Effect = { readonly targets: readonly string[] } & (
+  | { readonly operation: "pane.update"; readonly input: OperationInput<"pane.update"> }
+  | { readonly operation: "window.update"; readonly input: OperationInput<"window.update"> }
+);
+
+/**
+ * The effect of an option in wsh; null: it is only stored. docs/tmux.md lists these options.
+ * @param state with the option's new value
+ */
+function effectOf(state: State, name: string, scope: OptionScope, { session, window, pane }: Place): Effect | null {
+  if (scope.kind !== "own") return null;
+  const value = optionAt(state, scope.level === "pane" ? { session, window, pane } : { session, window }, name);
   if (name === "remain-on-exit") {
     const panes =
       scope.level === "pane" ? [pane] : window.panes.filter(({ target }) => state.own[target]?.[name] === undefined);
-    for (const { target } of panes) await run.backend.call("pane.update", { keep_after_exit: keepOf(value) }, target);
+    const targets = panes.map(({ target }) => target);
+    return { operation: "pane.update", input: { keep_after_exit: keepOf(value) }, targets };
   }
+  const targets = [window.target];
   if (name === "synchronize-panes")
-    await run.backend.call("window.update", { synchronized: value === "on" }, window.target);
+    return { operation: "window.update", input: { synchronized: value === "on" }, targets };
   if (name === "automatic-rename")
-    await run.backend.call("window.update", { name: value === "on" ? null : window.info.name }, window.target);
+    return { operation: "window.update", input: { name: value === "on" ? null : window.info.name }, targets };
+  return null;
+}
+
+/** The state after a change of an option. @param next undefined: it is unset */
+function stateWith(state: State, scope: OptionScope, name: string, next: string | undefined): State {
+  const changed = structuredClone(state);
+  const values = valuesOf(changed, scope);
+  if (next === undefined) delete values[name];
+  else values[name] = next;
+  return changed;
+}
+
+/** Applies an option's effect in wsh. */
+async function apply(run: Run, name: string, scope: OptionScope, place: Place | null): Promise<void> {
+  if (place === null) return;
+  const effect = effectOf((await run.load()).state, name, scope, place);
+  if (effect === null) return;
+  for (const target of effect.targets) await run.backend.call(effect.operation, effect.input, target);
 }
 
 async function show(run: Run, args: Arguments, isWindow: boolean): Promise<void> {

@@ -165,7 +165,7 @@ export function backendOf(
       if (agent !== null) await sessions.call("peer.leave", { op, input: { tmux: command } }, target);
     },
     async requireAll(op, input, targets) {
-      if (agent === null || targets.length < 2) return;
+      if (agent === null) return;
       for (const target of targets) await sessions.call("peer.leave", { op, input, ahead: true }, target);
     },
     async keysChanged() {

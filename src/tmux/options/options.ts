@@ -85,6 +85,19 @@ export function hookAt(state: State, place: Partial<Place>, name: string): { tex
   );
 }
 
+/** Options that agent teams set on windows and panes: wsh keeps them, and they have no effect in it. */
+const decorations: ReadonlySet<string> = new Set([
+  ...["pane-border-format", "pane-border-indicators", "pane-border-lines", "pane-border-status"],
+  ...["pane-border-style", "pane-active-border-style", "window-style", "window-active-style"],
+]);
+/** Parts of a format that only name a fact or a style: nothing in them is run or expanded again. */
+const plainPart = /#\{[a-z_]+\}|#\[[^\]#]*\]|#[A-Za-z]/g;
+
+/** Whether an agent may set the option in a person's window without a question. @param value undefined: unset */
+export function isDecoration(name: string, value: string | undefined): boolean {
+  return decorations.has(name) && !(value ?? "").replace(plainPart, "").includes("#");
+}
+
 /** The key under which the state records the agent that set a hook's command. */
 export function hookKey(scope: OptionScope, name: string, text: string): string {
   return `${scope.kind === "own" ? scope.id : scope.kind} ${name} ${text}`;
