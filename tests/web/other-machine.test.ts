@@ -38,3 +38,35 @@ browserTest("markup in what a machine says is text", async () => {
   expect(faults).toEqual([]);
   expect(await gateway.screen("here")).not.toContain("by-page");
 });
+
+browserTest("on a narrow page, a session of another machine is told from others by its own name and tags", async () => {
+  await using machine = await LyingMachine.start();
+  await using gateway = await Gateway.start();
+  await using browser = await TestBrowser.start();
+  await machine.remote.session("dev-of-the-second-team", "--tag", "production", "--tag", "eu-west");
+  await gateway.session("here");
+  await gateway.ok("servers", "add", machine.address, "--name", "a-machine-with-a-long-name");
+  const { page, faults } = await open(browser, gateway, "a-machine-with-a-long-name/dev-of-the-second-team");
+  await page.setViewport({ width: 320, height: 560 });
+  const isWhole = (selector: string): Promise<boolean[]> =>
+    page.$$eval(selector, (elements) =>
+      elements.map(({ scrollWidth, clientWidth, offsetWidth }) => scrollWidth <= Math.max(clientWidth, offsetWidth)),
+    );
+  await page.click(".menu");
+  await page.waitForSelector(".drawer-open [data-session^=a-machine] .tag");
+  expect(await isWhole("[data-session^=a-machine] :is(b span:last-child, .tag)")).toEqual([true, true, true]);
+  expect(await page.$eval("[data-session^=a-machine] b", ({ textContent }) => textContent)).toBe(
+    "a-machine-with-a-long-name/dev-of-the-second-team",
+  );
+  // What is beside the open list is darkened also below the pointer; a message has the page's width.
+  await page.mouse.move(310, 200);
+  expect(await page.$eval(".shade", (shade) => getComputedStyle(shade).backgroundColor)).toBe("rgba(0, 0, 0, 0.333)");
+  await page.click("[aria-label='New session']");
+  await page.waitForSelector("dialog input");
+  await page.keyboard.type("no-machine/of-this-name");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog .toast.error");
+  expect(await page.$eval(".toast", ({ offsetWidth }) => offsetWidth)).toBeGreaterThan(250);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
+  expect(faults).toEqual([]);
+});

@@ -18,7 +18,7 @@ const keys: readonly (readonly [label: string, name: string, description: string
 export function KeyBar({ workspace }: { readonly workspace: Workspace }) {
   const [held, setHeld] = useState({ ctrl: false, alt: false });
   const tile = workspace.active.value;
-  if (tile === null || tile.access.value === "observe") return null;
+  if (tile === null || tile.access.value === "observe" || workspace.connection.value.state === "refused") return null;
   const { terminal } = tile;
   const hold = (which: "ctrl" | "alt"): void => {
     terminal.heldModifiers = { ...terminal.heldModifiers, [which]: !terminal.heldModifiers[which] };

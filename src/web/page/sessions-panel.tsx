@@ -6,6 +6,7 @@ import { plural } from "../../protocol/plural.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { IconButton } from "./icon-button.tsx";
 import { Miniature } from "./miniature.tsx";
+import { SessionName } from "./session-name.tsx";
 import { shortPath, stateOf } from "./session-words.ts";
 import { byName, lastCommands, questions } from "./sessions.ts";
 import { change, settings } from "./settings.ts";
@@ -168,7 +169,9 @@ function SessionItem({
       >
         <span class="first">
           <i class={`dot ${tone}`} />
-          <b>{name}</b>
+          <b>
+            <SessionName name={name} />
+          </b>
           {attached > 0 && (
             <span class="viewers" title="Attached terminals and pages">
               {attached} here

@@ -5,6 +5,7 @@ import type { WindowInfo } from "../../protocol/session.ts";
 import { CommandMenu } from "./command-menu.tsx";
 import { FindBar } from "./find-bar.tsx";
 import { IconButton } from "./icon-button.tsx";
+import { SessionName } from "./session-name.tsx";
 import { stateOf } from "./session-words.ts";
 import type { Tile } from "./tile.ts";
 import type { Workspace } from "./workspace.ts";
@@ -31,7 +32,9 @@ export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly w
         >
           ☰
         </button>
-        <b class="name">{tile.name}</b>
+        <b class="name" title={tile.name}>
+          <SessionName name={tile.name} />
+        </b>
         {info !== undefined && <span class={`state ${stateOf(info).tone}`}>{stateOf(info).words}</span>}
         {info !== undefined && <Windows windows={info.windows} tile={tile} workspace={workspace} />}
         <span class="title">{tile.title.value}</span>
