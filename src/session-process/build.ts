@@ -227,7 +227,7 @@ async function assemble(
         options
           .eventConsumers()
           .some((way) => isNotify(way) && way.way !== "terminals" && takesQuestions(way, session)),
-      ...(restored?.run === false ? { lost: { saved_at: restored.saved_at, why: restored.why } } : {}),
+      ...(restored?.run === false ? { crashed: { saved_at: restored.saved_at, why: restored.why } } : {}),
     },
     content,
     {

@@ -56,7 +56,9 @@ test("drawing and keys change in place; a mistake changes nothing, and is report
   expect((await gateway.run("config", "--changed")).stdout).toContain(
     "In force in session 'dev': status_position \"top\"",
   );
-  expect(await gateway.run("config", "reload")).toMatchObject({ code: 1, stdout: "" });
+  const reload = await gateway.run("config", "reload");
+  expect(reload).toMatchObject({ code: 1, stdout: "" });
+  expect(reload.stderr.split("status_position is").length - 1).toBe(1);
   write('status_position = "bottom"', "[keys]", '"g" = "nonsense.op"');
   await terminal.sees(/the old settings remain in effect: config\.toml:3: .*nonsense\.op/);
   // A valid setting takes effect although a key is wrong: each is as in the file, or unchanged.

@@ -112,6 +112,10 @@ test("a session that never was is refused, one that has ended is not", async () 
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("no session '") });
     expect(stderr).toContain("Without a name, the events of all sessions are read");
   }
+  expect(await wsh.run("events", "no-such-machine/dev")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("no machine 'no-such-machine'"),
+  });
   expect((await wsh.fetch("/events?session=nosess&wait_ms=60000")).status).toBe(404);
   await wsh.session("over");
   await wsh.ok("rename", "over", "was");

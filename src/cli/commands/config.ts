@@ -83,9 +83,9 @@ export function register(program: Command): void {
     .description("Make sessions, their terminals and pages read the settings again.")
     .action(async (_options, command: Command) => {
       const instance = instanceOf(command);
-      await requirePerson(instance, "wsh config reload");
-      // A mistake is reported here, before any session reads the file.
+      // A mistake is reported here, once, before any session reads the file.
       await checked(instance);
+      await requirePerson(instance, "wsh config reload");
       const sessions = await settingsInForce(instance, true);
       for (const { session, answer } of sessions) {
         if (answer?.fault === null) continue;

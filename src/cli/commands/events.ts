@@ -28,6 +28,8 @@ import { concealmentHere } from "../session/concealed.ts";
 const WAIT_MS = 25_000;
 /** Most events in one answer. */
 const LIMIT = 1_000;
+/** Errors of another machine's session that asking again does not change. */
+const finalCodes: ReadonlySet<string> = new Set(["invalid_request", "session_not_found", "machine_not_found"]);
 /** Time before a machine that did not answer is asked again, in ms. */
 const AGAIN_MS = 1_000;
 
@@ -133,7 +135,7 @@ async function follow(source: EventSource, options: EventsOptions, printer: Prin
       if (!options.follow && page.events.length === 0) return;
     } catch (thrown) {
       const error = WshError.from(thrown);
-      const isFinal = error.code === "invalid_request" || error.code === "session_not_found";
+      const isFinal = finalCodes.has(error.code);
       if (source.machine === null || isFinal || !options.follow) throw thrown;
       if (!complained) complain(`machine '${source.machine}' will be asked again: ${error.message}`);
       complained = true;

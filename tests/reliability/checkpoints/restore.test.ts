@@ -38,6 +38,8 @@ test("it is listed, and can be read: screen, scrollback and commands", async () 
   expect(await wsh.ok("list")).toContain("crashed: its process was killed or failed, saved now");
   // By the command line alone, and then by a server.
   expect(await wsh.screen("dev")).toContain("59\n60\nred");
+  // The list says so too while a process shows it to readers.
+  expect(await wsh.ok("list")).toContain("crashed: its process was killed or failed, saved now");
   expect(await wsh.ok("commands", "dev")).toContain("seq 1 60");
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
