@@ -54,7 +54,7 @@ test("a failure reports the line, the awaited condition, the state with its reas
     "fails.ts",
     `import { open } from "wsh";\n\nconst t = await open();\nawait t.run("cat");\nawait t.expect(/never/, { timeout: 200 });\n`,
   );
-  const failed = await wsh.run("script", "--trace", join(wsh.dir, "trace.html"), file);
+  const failed = await wsh.run("script", "--trace", join(wsh.dir, "trace"), file);
   expect(failed.code).toBe(1);
   expect(failed.stderr).toStartWith(`${file}:5: expect(/never/): did not appear within 200 ms\n`);
   expect(failed.stderr).toMatch(

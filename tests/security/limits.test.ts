@@ -1,11 +1,15 @@
 /** Everything that a client can make grow has a configurable, displayed limit with an error code; dead peers are closed. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
+import { createToken, revokeToken } from "../../src/secrets/named-tokens.ts";
 import { Gateway } from "../support/server.ts";
 import { sharedGateway } from "../support/shared.ts";
 import { SlowSocket } from "../support/slow-websocket.ts";
 import { Person } from "../support/terminals/attached-peer.ts";
 import { until } from "../support/until.ts";
+
+/** Tokens of an instance at most. */
+const TOKENS = 100;
 
 const config = `
 max_sessions = 4
@@ -90,6 +94,15 @@ describe("past the limit", () => {
       Array.from({ length: 4 }, () => gateway.tcp("/auth/ws-ticket", { method: "POST" })),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429]);
+  });
+
+  test("of tokens: one that is revoked makes room", async () => {
+    const { instance } = gateway;
+    const create = (n: number) => createToken(instance, { name: `t${n}`, access: "observe" });
+    for (let n = 0; n < TOKENS; n++) await create(n);
+    await expect(create(TOKENS)).rejects.toThrow(`the limit of ${TOKENS} tokens is reached`);
+    await revokeToken(instance, "t0");
+    await create(TOKENS);
   });
 
   test("of waits in a session", async () => {

@@ -148,6 +148,10 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   await terminal.sees(/^\$/m);
   terminal.type("echo typed $((6 * 7))\r");
   await wsh.shows("dev", "typed 42");
+  // A terminal is attached that nothing here can lock.
+  for (const lock of [["lock-server"], ["lock-session", "-t", "dev"], ["lock-client"]]) {
+    expect(await ran(lock)).toMatchObject({ code: 1, stderr: expect.stringContaining("wsh cannot lock terminals") });
+  }
   // Questions and displays for a person, and the target of their terminal.
   const asked = ran(["confirm-before", "-p", "really?", "rename-window sure"]);
   await terminal.sees(/really[?][\s\S]*Esc dismisses/);

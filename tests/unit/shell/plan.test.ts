@@ -196,6 +196,7 @@ describe("the environment of a session's program", () => {
       WSH_TOKEN: "secret",
       WSH_SHELL_KEY: "other",
       WSH_SESSION: "outer",
+      WSH_AGENT: "the caller",
       TERM_SESSION_ID: "z",
       BUN_OPTIONS: "--x",
       KITTY_WINDOW_ID: "1",
@@ -214,6 +215,13 @@ describe("the environment of a session's program", () => {
       WSH_SOCKET: "/s",
       WSH_ENVIRONMENT: "/r",
     });
+  });
+
+  test("names the agent that owns the pane, and no other", () => {
+    const caller = { WSH_AGENT: "the caller" };
+    const overrides = { WSH_AGENT: "override" };
+    expect(childEnvironment(caller, { ...identity, agent: "claude", overrides }).WSH_AGENT).toBe("claude");
+    expect(childEnvironment(caller, { ...identity, overrides })).not.toHaveProperty("WSH_AGENT");
   });
 
   test("mentions tmux where the session answers like it", () => {
