@@ -1,5 +1,6 @@
 /** Passwords that a program reads in a pane of another session's process: the session that shows the pane asks. */
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { stopProcess } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -27,7 +28,7 @@ async function scene() {
   return { wsh, byAgent, pane: `${pane}` };
 }
 
-const questions = async (wsh: Wsh, session: string): Promise<unknown[]> =>
+const questions = async (wsh: Wsh, session: string): Promise<{ ask_id: string }[]> =>
   JSON.parse(await wsh.ok("ask", "--list", "--session", session, "--json"));
 
 test("an agent's program that reads a password is asked about where its pane was moved, and gets what is typed", async () => {
@@ -75,4 +76,33 @@ test("a question for a secret of a moved pane is put to its person, and none is 
   desk.type("\r");
   expect(await asked).toMatchObject({ code: 0, stdout: "" });
   await desk.sees(/<y/);
+});
+
+test("a process that runs a moved pane and hangs gets no secret later, and keeps no other question waiting", async () => {
+  const { wsh, pane } = await scene();
+  await using _ends = wsh;
+  await wsh.ok("pane", "move", pane, "--to", "desk");
+  await using desk = await EmulatorTerminal.attach(wsh, "desk", { seen: "bash-", rows: 24, cols: 100 });
+  await wsh.ok("send", pane, "read -rs -p 'Key: ' k; echo \"<$k>\" | tr x y", "--enter");
+  await desk.sees(/^.*Key: /m);
+  const asked = wsh.run("ask", "which key?", "--kind", "secret", "--session", pane);
+  await desk.sees(READY);
+  await until("the dialog takes keys", async () => {
+    desk.type("x");
+    return (await desk.text()).includes("•");
+  });
+  const runner = wsh.hosts().at(-1) ?? Number.NaN;
+  await stopProcess(runner);
+  desk.type("\r");
+  expect(await asked).toMatchObject({ code: 1, stderr: expect.stringContaining("discarded") });
+  const lunch = wsh.run("ask", "lunch?", "--session", "desk");
+  await desk.sees(/lunch\?/);
+  process.kill(runner, "SIGCONT");
+  await wsh.ok("ask", "--cancel", (await questions(wsh, "desk"))[0]?.ask_id ?? "", "--session", "desk");
+  await lunch;
+  // Once it answers, the program still reads the password.
+  await until("its answer", async () => (await wsh.ok("screen", pane)).includes("Key: "));
+  expect(await wsh.ok("screen", pane)).not.toContain("<y");
+  await wsh.ok("send", pane, "z", "--enter");
+  await desk.sees(/<z>/);
 });

@@ -3,17 +3,25 @@
  * what the person typed. Only processes of sessions make these requests.
  */
 import * as v from "valibot";
+import { orUntil } from "../../base/deadline.ts";
+import { requireInTime } from "../../protocol/requests.ts";
 import { type SecretPrompt, SecretPromptSchema } from "../../protocol/secret.ts";
 import type { LocalPane } from "./local-pane.ts";
 import type { PaneLink } from "./placed-pane.ts";
 
+/** Longest wait for the process that runs the pane, in ms: while one that hangs is waited for, no question is shown. */
+const ANSWER_MS = 2_000;
+/** Age from which that process refuses a secret, in ms: after the wait nobody expects it to be typed. */
+const SECRET_MS = 1_000;
+
 const PromptSchema = v.object({ prompt: v.nullable(SecretPromptSchema) });
-const SecretSchema = v.object({ group: v.number(), secret: v.string() });
+/** `until`: Unix time in ms after which it is discarded. */
+const SecretSchema = v.object({ group: v.number(), secret: v.string(), until: v.number() });
 const TakenSchema = v.object({ taken: v.boolean() });
 
 /** The program that reads a password there; null: none does, or the process does not answer. */
 export async function guestPrompt(link: PaneLink, pane: string): Promise<SecretPrompt | null> {
-  const answer = await link.request("peer.secret_prompt", {}).catch(() => null);
+  const answer = await answerTo(link.request("peer.secret_prompt", {}));
   const parsed = v.safeParse(PromptSchema, answer);
   return parsed.success && parsed.output.prompt !== null ? { ...parsed.output.prompt, pane } : null;
 }
@@ -22,8 +30,17 @@ export async function guestPrompt(link: PaneLink, pane: string): Promise<SecretP
 export async function typeSecret(link: PaneLink, group: number, bytes: Uint8Array): Promise<boolean> {
   const secret = bytes.toBase64();
   bytes.fill(0);
-  const answer = await link.request("peer.secret", { group, secret }).catch(() => null);
+  const answer = await answerTo(link.request("peer.secret", { group, secret, until: Date.now() + SECRET_MS }));
   return v.is(TakenSchema, answer) && answer.taken;
+}
+
+/** Null: an error, or none in time. */
+function answerTo(request: Promise<unknown>): Promise<unknown> {
+  return orUntil(
+    request.catch(() => null),
+    { ms: ANSWER_MS },
+    () => null,
+  );
 }
 
 export function promptHere({ pane }: LocalPane): v.InferOutput<typeof PromptSchema> {
@@ -31,6 +48,7 @@ export function promptHere({ pane }: LocalPane): v.InferOutput<typeof PromptSche
 }
 
 export async function typeHere({ pane }: LocalPane, input: unknown): Promise<v.InferOutput<typeof TakenSchema>> {
-  const { group, secret } = v.parse(SecretSchema, input);
+  const { group, secret, until } = v.parse(SecretSchema, input);
+  requireInTime(until);
   return { taken: await pane.secrets.type({ group }, Uint8Array.fromBase64(secret)) };
 }

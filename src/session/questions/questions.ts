@@ -391,7 +391,12 @@ export class Questions implements Answers {
     this.busy = null;
     if (taken) this.pending.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal" });
     else
-      this.pending.close(entry, notTaken("the program was no longer reading a password; the typed text was discarded"));
+      this.pending.close(
+        entry,
+        notTaken("the program no longer reads a password, or hangs; the typed text was discarded"),
+      );
+    // Also if it was cancelled meanwhile.
+    this.next();
   }
 
   private takenOver(entry: OpenQuestion): void {

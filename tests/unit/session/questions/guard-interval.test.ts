@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import type { Ask } from "../../../../src/protocol/asking.ts";
 import { Questions } from "../../../../src/session/questions/questions.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
+import { until } from "../../../support/until.ts";
 
 function scene(kind: "confirm" | "text" = "confirm") {
   const clock = manualClock();
@@ -119,4 +120,40 @@ test("an agent and all agents have a share of the open questions, and others alw
   expect(String(await ask("another").catch(String))).toContain("24 questions of agents are already pending");
   for (let n = 0; n < 7; n++) await ask(null);
   expect(String(await ask(null).catch(String))).toContain("32 questions are already pending");
+});
+
+test("a secret that is cancelled while it is being typed into a program that hangs does not hide the next question", async () => {
+  const clock = manualClock();
+  const typing = Promise.withResolvers<boolean>();
+  const prompt = { group: 7, pid: 7, program: "sudo", commandLine: "sudo" };
+  let asks = 0;
+  const questions = new Questions({
+    clock,
+    newId: () => `q${++asks}`,
+    people: () => 1,
+    isNoticed: () => false,
+    secrets: { prompt: () => prompt, type: () => typing.promise },
+    programState: () => "running",
+    takenOver: () => undefined,
+    changed: () => undefined,
+    waiting: () => undefined,
+    happened: () => undefined,
+  });
+  const ask = (kind: string) => {
+    const given = { question: "Now?", kind, timeout_ms: 60_000, max_wait_ms: 30_000 } as Ask;
+    return questions.ask(given, { id: null, label: "a program" }, "@1", new AbortController().signal);
+  };
+  const states = () => questions.list().map(({ state }) => state);
+  const secret = ask("secret");
+  await until("it is shown", () => states()[0] === "open");
+  void ask("confirm");
+  clock.pass(300);
+  questions.type(1, new TextEncoder().encode("x\r"), { rows: 24, cols: 80 });
+  questions.cancel("q1");
+  expect(await secret).toMatchObject({ decided_by: "cancelled" });
+  typing.resolve(false);
+  await until("the next one is shown", () => {
+    clock.pass(1_000);
+    return states()[0] === "open";
+  });
 });
