@@ -124,6 +124,17 @@ test("a dialog about one of several panes says what the command does there", asy
   expect(await sent).toEqual([expect.stringContaining("access_denied")]);
 });
 
+test("what is allowed once for a pane is not allowed for its session", async () => {
+  await using person = await asking("drawn");
+  const [pane] = await panesOf("drawn");
+  const target = pane?.id ?? "";
+  const [op, input] = ["overlay.clear", {}];
+  const both = raw("drawn", { op: "peer.leave", target, input: { op, input, ahead: true } }, { op, input });
+  expect(await person.answer("1", "act on session 'drawn'")).toContain(`pane ${target}`);
+  expect(await person.answer("4", "act on session 'drawn'")).toContain("the whole session");
+  expect(await both).toEqual(["{}", expect.stringContaining("access_denied")]);
+});
+
 test("a person's pane stays the person's in an agent's session: also one that another process runs", async () => {
   await byAgent("new", "lair");
   await byAgent("new", "lair-2");

@@ -111,7 +111,7 @@ export function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
     pane,
     isPrivate,
     about: () => aboutOf(parts, request, pane, isPane),
-    state: () => stateOf(parts, request, pane),
+    state: () => stateOf(parts, request, pane, isPane),
   };
 }
 
@@ -219,14 +219,15 @@ function aboutOf(parts: SessionParts, { op, input }: PeerRequest, id: string, is
 }
 
 /** What a permission given once depends on: it must be the same when the call begins. */
-function stateOf({ session, arrangement }: SessionParts, { op, input }: PeerRequest, pane: string): string {
+function stateOf(parts: SessionParts, { op, input }: PeerRequest, pane: string, isPane: boolean): string {
+  const { session, arrangement } = parts;
   const { state } = arrangement;
   const buffers = op.startsWith("buffer.") ? buffersIn(session.buffers, op, input) : [];
   const window = isOfLayout(op) && state.panes[pane] !== undefined ? windowWith(state, pane) : null;
   const { affects } = affected(op);
   const isOne = window === null || affects === "pane";
   const panes = affects === "session" ? Object.keys(state.panes) : isOne ? [] : panesIn(window);
-  return JSON.stringify([pane, window?.id ?? null, panes.toSorted(), buffers]);
+  return JSON.stringify([pane, isPane, window?.id ?? null, panes.toSorted(), buffers]);
 }
 
 /** The buffers that a request reads, changes or deletes; of a pasted one the whole text. */
