@@ -52,7 +52,7 @@ export function openEvents(
     end();
     // No effect after it has opened.
     opening.reject(new WshError("machine_unreachable", `machine '${machine}' does not answer`, { machine }));
-    if (isOpen) sink.closed();
+    if (isOpen) sink.connectionLost();
   }
   socket.onclose = lost;
   socket.onerror = lost;
@@ -69,7 +69,7 @@ export function openEvents(
         else socket.send(question);
       }, intervals.peerPing);
       opening.resolve({ [Symbol.dispose]: end });
-    } else if ("skipped" in message.output) sink.missed(message.output.skipped);
+    } else if ("skipped" in message.output) sink.eventsMissed(message.output.skipped);
     else if ("params" in message.output) sink.event(message.output);
   };
   return opening.promise;

@@ -47,7 +47,7 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 export class HttpLink implements Link, Carrying {
   private readonly id = crypto.randomUUID();
   private lastHello: LinkHello | null = null;
-  private answered: { readonly at: number; readonly tick: number } | null = null;
+  private lastAnswer: { readonly at: number; readonly tick: number } | null = null;
   private trouble: WshError | null = null;
   private connecting: Promise<LinkHello> | null = null;
   /** Time of the oldest question without an answer, as performance.now(). */
@@ -59,14 +59,14 @@ export class HttpLink implements Link, Carrying {
 
   constructor(
     readonly machine: string,
-    private readonly way: Transport,
+    private readonly transport: Transport,
   ) {}
 
   get state(): LinkState {
     return {
       health: this.health,
       hello: this.lastHello,
-      answeredAt: this.answered?.at ?? null,
+      answeredAt: this.lastAnswer?.at ?? null,
       error: this.trouble?.message ?? null,
     };
   }
@@ -120,16 +120,16 @@ export class HttpLink implements Link, Carrying {
       if (thrown instanceof TooLong) {
         throw new WshError("outcome_unknown", `machine '${this.machine}' answered, but ${thrown.message}`);
       }
-      if (signal?.aborted !== true) this.lost(thrown);
+      if (signal?.aborted !== true) this.connectionLost(thrown);
       throw new ConnectionLost("the connection was lost", { cause: thrown });
     }
   }
 
   /** Whether it answers a short question now. */
   async isThere(): Promise<boolean> {
-    const { base } = this.way;
+    const { base } = this.transport;
     if (base === null) return false;
-    return this.ask(base, STALE_MS).then(
+    return this.askHello(base, STALE_MS).then(
       () => true,
       () => false,
     );
@@ -143,7 +143,7 @@ export class HttpLink implements Link, Carrying {
         silence.abort(new Error("no answer"));
         return;
       }
-      this.ask(base).then(
+      this.askHello(base).then(
         () => {
           unanswered = 0;
           this.noteAnswer();
@@ -156,7 +156,7 @@ export class HttpLink implements Link, Carrying {
 
   /** The caller no longer wants an answer, and the machine need not wait for a repetition. */
   cancel(id: string): void {
-    const { base } = this.way;
+    const { base } = this.transport;
     if (base === null) return;
     const init = { method: "DELETE", headers: { [REQUEST_HEADER]: id }, signal: AbortSignal.timeout(HELLO_MS) };
     // If it does not arrive, the machine aborts on its own.
@@ -169,7 +169,7 @@ export class HttpLink implements Link, Carrying {
       called,
       open: async (events) => {
         const path = `/link/stream?target=${encodeURIComponent(target)}`;
-        const again = this.way.base !== null;
+        const again = this.transport.base !== null;
         try {
           const base = await this.ready();
           return await openStream(socketUrl(base, path), base, this.machine, events);
@@ -177,8 +177,8 @@ export class HttpLink implements Link, Carrying {
           const error = WshError.from(thrown);
           if (error.code !== "machine_unreachable" || !again) throw error;
           // Nothing was sent: the connection was stale.
-          this.way.lost();
-          this.answered = null;
+          this.transport.connectionLost();
+          this.lastAnswer = null;
           const base = await this.ready();
           return await openStream(socketUrl(base, path), base, this.machine, events);
         }
@@ -187,7 +187,7 @@ export class HttpLink implements Link, Carrying {
   }
 
   async *examine(): AsyncIterable<LinkStep> {
-    for await (const step of this.way.examine()) {
+    for await (const step of this.transport.examine()) {
       yield step;
       if (!step.ok) return;
     }
@@ -195,7 +195,7 @@ export class HttpLink implements Link, Carrying {
       const { version, hostname } = await this.hello();
       yield { step: "version", ok: true, text: `wsh ${version} on ${hostname}, protocol ${PROTOCOL_VERSION}` };
       // For a machine of the fleet, its heartbeats have told.
-      if (this.way.base?.machine === undefined && this.lastHello?.now !== undefined) yield this.clockStep();
+      if (this.transport.base?.machine === undefined && this.lastHello?.now !== undefined) yield this.clockStep();
     } catch (thrown) {
       const error = WshError.from(thrown);
       const { step, advice } = failedAt(error);
@@ -211,7 +211,7 @@ export class HttpLink implements Link, Carrying {
   }
 
   async close(): Promise<void> {
-    await this.way.close();
+    await this.transport.close();
   }
 
   private get health(): MachineHealth {
@@ -225,19 +225,19 @@ export class HttpLink implements Link, Carrying {
 
   /** The address at which the machine answers. @throws WshError machine_unreachable and others: nothing was sent */
   private async ready(): Promise<Base> {
-    const { base } = this.way;
-    const isFresh = this.answered !== null && performance.now() - this.answered.tick < FRESH_MS;
+    const { base } = this.transport;
+    const isFresh = this.lastAnswer !== null && performance.now() - this.lastAnswer.tick < FRESH_MS;
     if (base !== null && this.lastHello !== null && isFresh) return base;
     await this.hello();
-    const made = this.way.base;
+    const made = this.transport.base;
     if (made === null) throw this.unreachable(null);
     return made;
   }
 
   private async connect(): Promise<LinkHello> {
     try {
-      const before = this.way.base;
-      const hello = before === null ? null : await this.ask(before).catch(() => null);
+      const before = this.transport.base;
+      const hello = before === null ? null : await this.askHello(before).catch(() => null);
       this.lastHello = hello ?? (await this.askReopened());
       this.trouble = null;
       this.noteAnswer();
@@ -252,19 +252,19 @@ export class HttpLink implements Link, Carrying {
   /** Asks a second time if the first one met a server that was just ending, after which another one is started. */
   private async askReopened(): Promise<LinkHello> {
     const base = await this.reopened();
-    return this.ask(base).catch(async (thrown: WshError) => {
+    return this.askHello(base).catch(async (thrown: WshError) => {
       if (errorCode(thrown.cause) !== "ECONNRESET") throw thrown;
-      return this.ask(await this.reopened());
+      return this.askHello(await this.reopened());
     });
   }
 
   private reopened(): Promise<Base> {
-    this.way.lost();
-    return this.way.open();
+    this.transport.connectionLost();
+    return this.transport.open();
   }
 
   /** @throws WshError */
-  private async ask(base: Base, patienceMs = HELLO_MS): Promise<LinkHello> {
+  private async askHello(base: Base, patienceMs = HELLO_MS): Promise<LinkHello> {
     this.askedAt ??= performance.now();
     let response: Response;
     let text: string;
@@ -305,14 +305,14 @@ export class HttpLink implements Link, Carrying {
   private noteAnswer(): void {
     this.askedAt = null;
     this.trouble = null;
-    this.answered = { at: Date.now(), tick: performance.now() };
+    this.lastAnswer = { at: Date.now(), tick: performance.now() };
   }
 
-  private lost(cause: unknown): void {
+  private connectionLost(cause: unknown): void {
     this.askedAt = null;
     this.trouble = this.unreachable(cause);
-    this.way.lost();
-    if (this.answered !== null) this.answered = { ...this.answered, tick: Number.NEGATIVE_INFINITY };
+    this.transport.connectionLost();
+    if (this.lastAnswer !== null) this.lastAnswer = { ...this.lastAnswer, tick: Number.NEGATIVE_INFINITY };
   }
 
   unreachable(cause: unknown): WshError {

@@ -16,7 +16,7 @@ const REWRITE_MS = 60_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const KnownSchema = v.object({ at: v.number(), sessions: v.array(SessionInfoSchema) });
-type Known = v.InferOutput<typeof KnownSchema>;
+type KnownList = v.InferOutput<typeof KnownSchema>;
 const FileSchema = v.record(v.string(), v.unknown());
 
 /** Sessions as that machine names them, and when it reported them (Unix time in ms). */
@@ -49,7 +49,7 @@ export function forgetKnown(instance: Instance, machine: string): void {
   if (gone !== undefined) write(instance, rest);
 }
 
-function write(instance: Instance, all: Record<string, Known>): void {
+function write(instance: Instance, all: Record<string, KnownList>): void {
   try {
     prepareStateDir(instance);
     replaceOwnFile(fileOf(instance), `${JSON.stringify(all)}\n`);
@@ -58,16 +58,18 @@ function write(instance: Instance, all: Record<string, Known>): void {
   }
 }
 
-function readAll(instance: Instance): Record<string, Known> {
+function readAll(instance: Instance): Record<string, KnownList> {
   try {
     const path = fileOf(instance);
     if (!checkOwnFile(path) || fs.statSync(path).size > MAX_BYTES) return {};
     const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), FileSchema), fs.readFileSync(path, "utf8"));
     // An invalid entry does not affect other machines.
-    const entries = Object.entries(parsed.success ? parsed.output : {}).flatMap(([name, value]): [string, Known][] => {
-      const one = v.safeParse(KnownSchema, value);
-      return one.success ? [[name, one.output]] : [];
-    });
+    const entries = Object.entries(parsed.success ? parsed.output : {}).flatMap(
+      ([name, value]): [string, KnownList][] => {
+        const one = v.safeParse(KnownSchema, value);
+        return one.success ? [[name, one.output]] : [];
+      },
+    );
     return Object.fromEntries(entries);
   } catch {
     return {}; // another user's, or removed meanwhile

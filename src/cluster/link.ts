@@ -42,9 +42,9 @@ export interface RemoteEvent {
 export interface LinkEvents {
   event(event: RemoteEvent): void;
   /** This many events were omitted because they were read too slowly. */
-  missed(count: number): void;
+  eventsMissed(count: number): void;
   /** The connection is lost; not called after disposal. */
-  closed(): void;
+  connectionLost(): void;
 }
 
 /** Facts about a link that are known without a request. */

@@ -20,7 +20,9 @@ export function addressedOutput(machine: string, gives: "sessions" | "commands" 
   const changed = walk(machine, answer);
   if (gives === undefined) return changed;
   if (gives === "commands") return withMachine(machine, changed);
-  return Array.isArray(changed) ? changed.map((one) => named(machine, one)) : named(machine, changed);
+  return Array.isArray(changed)
+    ? changed.map((one) => withMachineName(machine, one))
+    : withMachineName(machine, changed);
 }
 
 /** Commands of a machine's history: most have a session, imported ones do not. */
@@ -40,16 +42,16 @@ export function addressedEvent(machine: string, params: Readonly<Record<string, 
     const name = params[field];
     return typeof name === "string" ? [[field, `${machine}/${name}`] as const] : [];
   });
-  const whole = typeof session === "object" ? { session: named(machine, session) } : {};
+  const whole = typeof session === "object" ? { session: withMachineName(machine, session) } : {};
   return { ...fields, ...Object.fromEntries(names), ...whole };
 }
 
 /** A session of another machine as lists show it here. */
 export function addressedSession<T extends object>(machine: string, info: T): T {
-  return named(machine, walk(machine, info)) as T;
+  return withMachineName(machine, walk(machine, info)) as T;
 }
 
-function named(machine: string, session: unknown): unknown {
+function withMachineName(machine: string, session: unknown): unknown {
   if (typeof session !== "object" || session === null) return session;
   const name = "name" in session && typeof session.name === "string" ? { name: `${machine}/${session.name}` } : {};
   // Text that is not an id would be a name, namely of a session here.

@@ -55,7 +55,7 @@ export class Machines {
   constructor(private readonly options: MachinesOptions) {}
 
   /** The added machines, by name. */
-  get all(): readonly RememberedMachine[] {
+  get addedMachines(): readonly RememberedMachine[] {
     const stamp = machinesStamp(this.options.instance);
     if (stamp !== this.stamp) {
       this.remembered = stamp === "" ? [] : readMachines(this.options.instance);
@@ -73,19 +73,19 @@ export class Machines {
   get ofFleet(): readonly string[] {
     const { fleet } = this;
     if (fleet === null) return [];
-    const { all } = this;
-    if (all.length === 0) return fleet.members.names;
-    const added = new Set(all.map(({ name }) => name));
+    const { addedMachines } = this;
+    if (addedMachines.length === 0) return fleet.members.names;
+    const added = new Set(addedMachines.map(({ name }) => name));
     return fleet.members.names.filter((name) => !added.has(name));
   }
 
   isOfFleet(name: string): boolean {
-    return this.fleet?.members.has(name) === true && !this.all.some((each) => each.name === name);
+    return this.fleet?.members.has(name) === true && !this.addedMachines.some((each) => each.name === name);
   }
 
   /** @throws WshError machine_not_found */
   link(name: string): Link {
-    const machine = this.all.find((each) => each.name === name);
+    const machine = this.addedMachines.find((each) => each.name === name);
     if (machine === undefined) {
       const link = this.fleet?.link(name) ?? null;
       if (link !== null) return link;
@@ -104,7 +104,7 @@ export class Machines {
   linkOf(machine: string): Link {
     if (!isAddress(machine)) return this.link(machine);
     parseAddress(machine);
-    const machineEntry = this.all.find(({ address }) => address === machine);
+    const machineEntry = this.addedMachines.find(({ address }) => address === machine);
     return machineEntry === undefined ? this.linkTo({ name: machine, address: machine }) : this.link(machineEntry.name);
   }
 
@@ -138,10 +138,10 @@ export class Machines {
       this.fleet?.forget(name);
       return;
     }
-    const address = this.all.find((each) => each.name === name)?.address;
+    const address = this.addedMachines.find((each) => each.name === name)?.address;
     await forgetMachine(this.options.instance, name);
     forgetKnown(this.options.instance, name);
-    if (this.all.every((each) => each.address !== address)) await this.endConnection(address);
+    if (this.addedMachines.every((each) => each.address !== address)) await this.endConnection(address);
   }
 
   private async endConnection(address: string | undefined): Promise<void> {

@@ -33,7 +33,7 @@ export interface Pipe {
 export interface PipeEvents {
   received(data: string | Uint8Array): void;
   /** @param isEnded the session's process ended the connection, which was not lost */
-  lost(isEnded?: boolean): void;
+  connectionLost(isEnded?: boolean): void;
 }
 
 /** Reason in the close frame for a connection that the session's process ended. */
@@ -53,14 +53,14 @@ export async function openStreamOver(
   return new LinkStream(open, machine, events).opened;
 }
 
-function webSocketPipe(socket: WebSocket, { received, lost }: PipeEvents): Pipe {
+function webSocketPipe(socket: WebSocket, { received, connectionLost }: PipeEvents): Pipe {
   socket.binaryType = "arraybuffer";
   socket.onmessage = ({ data }) => {
     if (typeof data === "string") received(data);
     else if (data instanceof ArrayBuffer) received(new Uint8Array(data));
   };
-  socket.onclose = ({ reason }) => lost(reason === STREAM_ENDED);
-  socket.onerror = () => lost();
+  socket.onclose = ({ reason }) => connectionLost(reason === STREAM_ENDED);
+  socket.onerror = () => connectionLost();
   return { send: (data) => socket.send(typeof data === "string" ? data : data.slice()), close: () => socket.close() };
 }
 
@@ -84,8 +84,8 @@ class LinkStream implements Carrier {
     private readonly events: WireEvents,
   ) {
     this.opened = this.opening.promise;
-    this.timer = setTimeout(() => this.lost(), OPEN_MS);
-    this.pipe = open({ received: (data) => this.receive(data), lost: (isEnded) => this.lost(isEnded) });
+    this.timer = setTimeout(() => this.endStream(), OPEN_MS);
+    this.pipe = open({ received: (data) => this.receive(data), connectionLost: (isEnded) => this.endStream(isEnded) });
   }
 
   write(bytes: Uint8Array): number {
@@ -129,7 +129,7 @@ class LinkStream implements Carrier {
   }
 
   private arrived(bytes: Uint8Array): void {
-    if (!this.receiving.arrived(bytes.length)) this.lost();
+    if (!this.receiving.arrived(bytes.length)) this.endStream();
     else if (this.isPaused || this.heldBytes.length > 0) this.heldBytes.push(bytes);
     else this.deliver(bytes);
   }
@@ -137,13 +137,13 @@ class LinkStream implements Carrier {
   private deliver(bytes: Uint8Array): void {
     this.events.data(bytes);
     const credit = this.receiving.used(bytes.length);
-    if (credit > 0) this.tell({ credit });
+    if (credit > 0) this.sendNote({ credit });
   }
 
   private note(text: string): void {
     const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), LinkNoteSchema), text);
     if (!parsed.success) {
-      this.lost();
+      this.endStream();
       return;
     }
     const note = parsed.output;
@@ -158,20 +158,20 @@ class LinkStream implements Carrier {
       this.opening.resolve(this);
     } else if ("error" in note) {
       this.opening.reject(errorThere(this.machine, note.error));
-      this.lost();
-    } else if ("ping" in note) this.tell({ pong: note.ping });
+      this.endStream();
+    } else if ("ping" in note) this.sendNote({ pong: note.ping });
   }
 
   private ping(): void {
-    if (this.unanswered++ >= MISSED_PINGS) this.lost();
-    else this.tell({ ping: this.unanswered });
+    if (this.unanswered++ >= MISSED_PINGS) this.endStream();
+    else this.sendNote({ ping: this.unanswered });
   }
 
-  private tell(note: LinkNote): void {
+  private sendNote(note: LinkNote): void {
     if (!this.isOver) this.pipe.send(JSON.stringify(note));
   }
 
-  private lost(isEnded = false): void {
+  private endStream(isEnded = false): void {
     if (this.isOver) return;
     this.end();
     // No effect after it has opened.

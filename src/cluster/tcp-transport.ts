@@ -28,7 +28,7 @@ export class TcpTransport implements Transport {
     return this.base;
   }
 
-  lost(): void {}
+  connectionLost(): void {}
 
   async *examine(): AsyncIterable<LinkStep> {
     const { url, tls } = this.base;

@@ -17,7 +17,7 @@ export interface Transport {
   /** Establishes or re-establishes the connection. @throws WshError machine_unreachable with advice */
   open(): Promise<Base>;
   /** A request found no server at the address. */
-  lost(): void;
+  connectionLost(): void;
   /** The steps up to the gateway. */
   examine(): AsyncIterable<LinkStep>;
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import type { AuditLog } from "../log/audit/audit-log.ts";
 import { directly } from "../log/audit/direct-audit.ts";
 import { withOutcome } from "../log/audit/outcome.ts";
 import type { PeerRequest } from "../wire/peer.ts";
-import type { Served } from "./served-session.ts";
+import type { ServedSession } from "./served-session.ts";
 
 /** Messages that only keep a connection or a terminal up to date. */
 export const unrecorded: ReadonlySet<string> = new Set(
@@ -16,7 +16,7 @@ export const unrecorded: ReadonlySet<string> = new Set(
 export async function recorded(
   audit: AuditLog | null,
   { op: operation, input, caller }: Pick<PeerRequest, "op" | "input" | "caller">,
-  { session, paneId }: Pick<Served, "session" | "paneId">,
+  { session, paneId }: Pick<ServedSession, "session" | "paneId">,
   act: () => Promise<unknown>,
 ): Promise<unknown> {
   if (audit === null) return act();
@@ -31,7 +31,7 @@ export async function recorded(
 export function recordEnd(
   audit: AuditLog | null,
   { op, input, caller }: Pick<PeerRequest, "op" | "input" | "caller">,
-  { session, paneId }: Pick<Served, "session" | "paneId">,
+  { session, paneId }: Pick<ServedSession, "session" | "paneId">,
   reason: string,
 ): void {
   const context = { caller: { via: directly, ...caller }, session: session.name };

@@ -38,7 +38,7 @@ export class CallerShares {
     this.streams.set(peer, share);
   }
 
-  closed(peer: Peer): void {
+  peerClosed(peer: Peer): void {
     this.streams.delete(peer);
   }
 }

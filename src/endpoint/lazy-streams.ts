@@ -16,7 +16,7 @@ export interface Streams {
 
 export class StreamCode {
   /** Null until it is loaded. */
-  now: Streams | null = null;
+  loaded: Streams | null = null;
   private loading: Promise<Streams> | null = null;
   /** Pending messages; null when nothing must wait. */
   private early: (() => void)[] | null = null;
@@ -49,13 +49,13 @@ export class StreamCode {
       import("../viewer/terminal/known-terminals.ts"),
       this.clients(),
     ]);
-    this.now = { knownTerminals: new KnownTerminals(), TerminalStream, askTerminal, WindowStream, clients };
+    this.loaded = { knownTerminals: new KnownTerminals(), TerminalStream, askTerminal, WindowStream, clients };
     // Lets the pending requests continue first.
     setImmediate(() => {
       const { early } = this;
       this.early = null;
       for (const deliver of early ?? []) deliver();
     });
-    return this.now;
+    return this.loaded;
   }
 }

@@ -11,25 +11,25 @@ import type { PeerRequest } from "../wire/peer.ts";
 /** Id of the session that now owns the used pane. */
 type Owner = () => string;
 
-interface Held {
+interface HeldRequest {
   readonly request: PeerRequest;
   readonly owner: Owner;
   end(error: WshError): void;
 }
 
 export class LimitedCallers {
-  private readonly held = new Set<Held>();
+  private readonly heldRequests = new Set<HeldRequest>();
 
   /** Calls `end` when the caller may no longer use the subject of the request. @returns the release function */
-  hold(request: PeerRequest, owner: Owner, end: Held["end"]): () => void {
+  hold(request: PeerRequest, owner: Owner, end: HeldRequest["end"]): () => void {
     if (!isLimited(request)) return () => {};
     const held = { request, owner, end };
-    this.held.add(held);
-    return () => this.held.delete(held);
+    this.heldRequests.add(held);
+    return () => this.heldRequests.delete(held);
   }
 
   /** Executes a request for as long as the caller may use its subject. @throws WshError session_not_found, access_denied */
-  async within<T>(request: PeerRequest, owner: Owner, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async whilePermitted<T>(request: PeerRequest, owner: Owner, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (!isLimited(request)) return run(request.signal);
     const over = new AbortController();
     const gone = Promise.withResolvers<never>();
@@ -46,26 +46,26 @@ export class LimitedCallers {
   }
 
   /** A pane has gone to another session. */
-  joined(): void {
-    for (const held of [...this.held]) {
+  paneMoved(): void {
+    for (const held of [...this.heldRequests]) {
       try {
         requireOwnSession(held.request, held.owner());
       } catch (error) {
-        this.over(held, error as WshError);
+        this.endRequest(held, error as WshError);
       }
     }
   }
 
   /** A session has become private. @param lacks returns why a request may no longer be made; null: it may */
-  async look(lacks: (request: PeerRequest) => Promise<WshError | null>): Promise<void> {
-    for (const held of [...this.held]) {
+  async recheck(lacks: (request: PeerRequest) => Promise<WshError | null>): Promise<void> {
+    for (const held of [...this.heldRequests]) {
       const error = await lacks(held.request);
-      if (error !== null && this.held.has(held)) this.over(held, error);
+      if (error !== null && this.heldRequests.has(held)) this.endRequest(held, error);
     }
   }
 
-  private over(held: Held, error: WshError): void {
-    this.held.delete(held);
+  private endRequest(held: HeldRequest, error: WshError): void {
+    this.heldRequests.delete(held);
     held.end(error);
   }
 }

@@ -25,7 +25,7 @@ export class ListFeed {
   /** Every watcher knows that its info is out of date. */
   private isStale = false;
   private changedAt = 0;
-  private readonly alarm = new Alarm(systemClock, () => this.quiet());
+  private readonly alarm = new Alarm(systemClock, () => this.becameQuiet());
 
   constructor(
     private readonly session: Session,
@@ -35,7 +35,7 @@ export class ListFeed {
 
   /** Returns the info for a watcher that asks, which is notified of the next change. */
   answer(): ListEntry {
-    const listed = this.look();
+    const listed = this.currentEntry();
     this.isStale = false;
     return listed;
   }
@@ -62,20 +62,20 @@ export class ListFeed {
     this.alarm.clear();
   }
 
-  private quiet(): void {
+  private becameQuiet(): void {
     if (!this.watched()) return;
     const quietAt = this.changedAt + QUIET_MS;
     if (systemClock.now() < quietAt) {
       this.alarm.set(quietAt);
       return;
     }
-    const listed = this.look();
+    const listed = this.currentEntry();
     if (listed.listing.lasting === null) return;
     this.isStale = false;
     this.send({ event: "listing", ...listed });
   }
 
-  private look(): ListEntry {
+  private currentEntry(): ListEntry {
     const { info, lasting } = this.session.listing();
     const pid = typeof lasting === "number" ? lasting : null;
     const listing = { change: this.change, pid: process.pid };

@@ -8,7 +8,7 @@ import type { WireMessage } from "../protocol/messages.ts";
 import type { Session } from "../session/session.ts";
 import type { SubmittedBy } from "../session/submitted-lines.ts";
 import type { PriorQuestion } from "../session/windows/prior-questions.ts";
-import type { Shown } from "../viewer/terminal/displayed-content.ts";
+import type { DisplayedContent } from "../viewer/terminal/displayed-content.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
 
 /** A peer's one stream. */
@@ -22,7 +22,7 @@ export interface PeerStream {
 export interface StreamedWindow {
   /** Its current id; null: the requested window is gone. */
   readonly id: string | null;
-  readonly shown: Shown;
+  readonly shown: DisplayedContent;
   dispose(): void;
 }
 
@@ -49,11 +49,11 @@ export interface Watchers {
   /** The AI agent of a pane has changed; null: it is gone. */
   agent(pane: string, agent: AgentInfo | null): void;
   /** Sends an event with the session's newest info. */
-  tell(event: string, fields?: object): void;
+  sendEvent(event: string, fields?: object): void;
 }
 
 /** How a key's binding is executed. */
-export interface BoundHow {
+export interface BindingContext {
   /** The person who pressed the key, with their rights. */
   readonly by: Acting;
   /** Subject of the earlier question to the person; absent: the focused pane. */
@@ -62,7 +62,7 @@ export interface BoundHow {
   readonly signal?: AbortSignal;
 }
 
-export interface Served {
+export interface ServedSession {
   readonly session: Session;
   /** `@7`, for the audit log. */
   readonly paneId: string;
@@ -72,19 +72,19 @@ export interface Served {
    */
   owner(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** Called once, before the first request. */
-  begin(watchers: Watchers): void;
+  watchEvents(watchers: Watchers): void;
   /** The contents for an attaching terminal, and their session; a pane alone has its own. @throws WshError */
-  shown(request: PeerRequest, peer: Peer): { readonly shown: Shown; readonly session: Session };
+  contentFor(request: PeerRequest, peer: Peer): { readonly shown: DisplayedContent; readonly session: Session };
   /** A shown window. @param target its id, index or name; absent: the active one @throws WshError pane_not_found */
   window(target: string | undefined): StreamedWindow;
   /** The question that the person must answer before the binding of a pressed key is executed; null: there is none. */
-  priorQuestion(binding: Binding, shown: Shown): Promise<PriorQuestion | null>;
+  priorQuestion(binding: Binding, shown: DisplayedContent): Promise<PriorQuestion | null>;
   /**
    * Executes the operation that is bound to a pressed key.
    * @returns the operation's answer
    * @throws WshError of the operation
    */
-  bound(binding: Binding, shown: Shown, how: BoundHow): Promise<unknown>;
+  runBinding(binding: Binding, shown: DisplayedContent, how: BindingContext): Promise<unknown>;
   /**
    * Finds the keypress that started a client in the pane, whose terminal that client can switch to another session.
    * @returns null when the client does not run at the pane's own terminal
@@ -97,11 +97,11 @@ export interface Served {
    * Handles a request between processes (`peer.…`), except those that the socket handles itself. @throws WshError
    * unknown_method
    */
-  between(request: PeerRequest, peer: Peer): Promise<unknown>;
+  handlePeerRequest(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** A signal from outside ends the session: its stored state is updated and kept. */
   endedFromOutside(signal: string): Promise<void>;
   /** The session ends because its restore has failed: its stored state remains unchanged. */
-  restoreUndone(): void;
+  restoreFailed(): void;
   /**
    * Handles an operation. An AI agent needs permission for a request that takes part in the session or ends it.
    * @throws WshError of the operation, access_denied

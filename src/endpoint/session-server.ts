@@ -34,8 +34,8 @@ import { CallerShares } from "./caller-shares.ts";
 import { StreamCode, type Streams } from "./lazy-streams.ts";
 import { LimitedCallers } from "./limited-callers.ts";
 import { ListFeed } from "./list-feed.ts";
-import type { BoundHow, PeerStream, Served } from "./served-session.ts";
-import { go } from "./switch-session.ts";
+import type { BindingContext, PeerStream, ServedSession } from "./served-session.ts";
+import { switchTerminal } from "./switch-session.ts";
 import { showNotice } from "./terminal-notice.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -66,10 +66,10 @@ export class SessionServer implements PeerHandler {
   private readonly shares: CallerShares;
   /** Callers with a connection of their own that a peer forwards, and who may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
-  private served: Served | null = null;
+  private served: ServedSession | null = null;
   private readonly ready = Promise.withResolvers<void>();
   private feed: ListFeed | null = null;
-  private readonly once = new RequestMemory(ONCE_LIMITS);
+  private readonly rememberedRequests = new RequestMemory(ONCE_LIMITS);
   private readonly code = new StreamCode(() => this.serving.clients());
 
   constructor(
@@ -91,7 +91,7 @@ export class SessionServer implements PeerHandler {
   }
 
   /** The session is ready: peers get their hello, watchers get events. */
-  serve(served: Served): void {
+  serve(served: ServedSession): void {
     const { session } = served;
     this.served = served;
     this.ready.resolve();
@@ -116,23 +116,23 @@ export class SessionServer implements PeerHandler {
       name: () => session.name,
       viewers: () => session.viewers.all,
     });
-    served.begin({
+    served.watchEvents({
       changed: () => feed.changed(),
       agent: (pane, agent) => {
         tell("agent_state", { pane_id: pane, agent });
         alerts.changed(pane, agent);
       },
-      tell,
+      sendEvent: tell,
     });
     session.events.on("info", () => tell("info"));
-    session.events.on("joined", () => this.limited.joined());
+    session.events.on("joined", () => this.limited.paneMoved());
     session.events.on("private", () => this.permissionsChanged());
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
     session.events.on("questions", (waiting) => tell("questions_changed", { waiting }));
     // Events of one change have the same facts: to read them, every program is checked.
     let facts: ReturnType<Session["info"]> | null = null;
-    const once = (): ReturnType<Session["info"]> => {
+    const infoOfChange = (): ReturnType<Session["info"]> => {
       if (facts !== null) return facts;
       queueMicrotask(() => {
         facts = null;
@@ -140,7 +140,7 @@ export class SessionServer implements PeerHandler {
       facts = session.info();
       return facts;
     };
-    session.events.on("layout", ({ event, ...fields }) => tell(event, fields, once));
+    session.events.on("layout", ({ event, ...fields }) => tell(event, fields, infoOfChange));
     session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
     session.events.on("ending", () => tell("session_ending"));
     session.events.on("destroyed", (end) => {
@@ -152,7 +152,7 @@ export class SessionServer implements PeerHandler {
   /** Ends what AI agents have open that they may no longer use. */
   permissionsChanged(): void {
     const { served } = this;
-    if (served !== null) void this.limited.look((request) => served.lacksLeave(request));
+    if (served !== null) void this.limited.recheck((request) => served.lacksLeave(request));
   }
 
   hello(peer: Peer): Hello | Promise<Hello> {
@@ -184,7 +184,7 @@ export class SessionServer implements PeerHandler {
         else requireOwnSession(request, owner());
       }
       return this.shares.answer(request, () =>
-        this.limited.within(request, owner, (signal) => this.onceAnswer(session, { ...request, signal }, peer)),
+        this.limited.whilePermitted(request, owner, (signal) => this.onceAnswer(session, { ...request, signal }, peer)),
       );
     });
   }
@@ -197,7 +197,7 @@ export class SessionServer implements PeerHandler {
       return this.answer(session, request, peer);
     }
     const caller = { signal: request.signal, isGone: () => peer.isClosed };
-    return this.once.answer(once, caller, async (signal) => {
+    return this.rememberedRequests.answer(once, caller, async (signal) => {
       requireInTime(deadline);
       return this.answer(session, { ...request, signal }, peer);
     });
@@ -211,7 +211,7 @@ export class SessionServer implements PeerHandler {
         return {};
       case "peer.end": {
         const { reason, by, undone } = v.parse(EndSchema, request.input);
-        if (undone) this.serving.restoreUndone();
+        if (undone) this.serving.restoreFailed();
         if (by !== undefined) await this.serving.endedFromOutside(by);
         await session.lifetime.kill(reason);
         return {};
@@ -237,7 +237,7 @@ export class SessionServer implements PeerHandler {
       case "peer.notice":
         return showNotice(session, request.input);
       case "peer.go":
-        return go(this.serving, request.input);
+        return switchTerminal(this.serving, request.input);
       case "peer.help":
       case "peer.look":
       case "peer.written":
@@ -257,17 +257,17 @@ export class SessionServer implements PeerHandler {
       case "peer.follow":
       case "peer.raw":
       case "peer.window":
-        return this.streaming(request, peer, this.code.now ?? (await this.code.load()));
+        return this.streaming(request, peer, this.code.loaded ?? (await this.code.load()));
       default:
         if (request.op === "input.capture" && request.caller.connected) this.remember(request.caller.id, peer);
         return request.op.startsWith("peer.")
-          ? this.serving.between(request, peer)
+          ? this.serving.handlePeerRequest(request, peer)
           : this.serving.operate(request, peer);
     }
   }
 
   /** @throws WshError session_unavailable before the session is ready */
-  private get serving(): Served {
+  private get serving(): ServedSession {
     if (this.served === null) throw new WshError("session_unavailable", "the session is being started");
     return this.served;
   }
@@ -280,7 +280,7 @@ export class SessionServer implements PeerHandler {
   }
 
   private shownIn({ name }: Session): v.InferOutput<typeof ShownInSchema> {
-    const code = this.code.now;
+    const code = this.code.loaded;
     const around = new Set<string>();
     for (const stream of code === null ? [] : this.streams.values()) {
       if (code !== null && stream instanceof code.TerminalStream && stream.around !== undefined)
@@ -293,9 +293,9 @@ export class SessionServer implements PeerHandler {
   private inTurn(request: PeerRequest, peer: Peer): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const { code } = this;
-    if (code.now === null) code.load().catch(reject);
+    if (code.loaded === null) code.load().catch(reject);
     code.inOrder(() => {
-      if (code.now !== null) this.streaming(request, peer, code.now).then(resolve, reject);
+      if (code.loaded !== null) this.streaming(request, peer, code.loaded).then(resolve, reject);
     });
     return promise;
   }
@@ -308,7 +308,7 @@ export class SessionServer implements PeerHandler {
       this.holds.get(peer)?.();
       this.holds.set(
         peer,
-        this.limited.hold(request, owner, ({ code }) => this.leave(request, peer, code)),
+        this.limited.hold(request, owner, ({ code }) => this.endStreamOf(request, peer, code)),
       );
     }
     switch (request.op) {
@@ -351,14 +351,14 @@ export class SessionServer implements PeerHandler {
     this.streams.delete(peer);
     this.holds.get(peer)?.();
     this.holds.delete(peer);
-    this.shares.closed(peer);
+    this.shares.peerClosed(peer);
     const callers = this.callers.get(peer);
     this.callers.delete(peer);
     if (callers !== undefined) this.served?.session.keyboard.connectionLost(callers);
   }
 
   /** Ends a stream whose caller may not use the session that the pane has moved to, or may use this one no longer. */
-  private leave(request: PeerRequest, peer: Peer, code: string): void {
+  private endStreamOf(request: PeerRequest, peer: Peer, code: string): void {
     this.streams.get(peer)?.close();
     const denied = this.serving.isPrivate() ? "private" : "access_denied";
     const reason = code === "access_denied" ? denied : "moved_away";
@@ -386,12 +386,12 @@ export class SessionServer implements PeerHandler {
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection already carries a stream");
     this.shares.openStream(serving.session, request, peer);
     const policy = { ...this.policy, knownTerminals: code.knownTerminals };
-    const { shown, session } = serving.shown(request, peer);
+    const { shown, session } = serving.contentFor(request, peer);
     const stream = new code.TerminalStream(session, shown, peer, request, policy);
     const { by } = stream;
-    const bound = (binding: Binding, how: Omit<BoundHow, "by">): Promise<unknown> => {
+    const bound = (binding: Binding, how: Omit<BindingContext, "by">): Promise<unknown> => {
       const { operation: op, input } = binding;
-      const call = (): Promise<unknown> => serving.bound(binding, shown, { ...how, by: byKeys(by) });
+      const call = (): Promise<unknown> => serving.runBinding(binding, shown, { ...how, by: byKeys(by) });
       // Keys of a process of this account are not recorded, since no person's typing is.
       const audit = by.caller.via === undefined ? null : this.audit();
       return recorded(audit, { op, input, caller: by.caller }, this.serving, call);

@@ -5,10 +5,10 @@ import { GoSchema, type WentSchema } from "../protocol/switch-session.ts";
 import type { Session } from "../session/session.ts";
 import type { SubmittedBy } from "../session/submitted-lines.ts";
 import type { SessionPlace } from "../session/viewers.ts";
-import type { Served } from "./served-session.ts";
+import type { ServedSession } from "./served-session.ts";
 
 /** @throws WshError nested_session */
-export async function go(served: Served, input: unknown): Promise<v.InferOutput<typeof WentSchema>> {
+export async function switchTerminal(served: ServedSession, input: unknown): Promise<v.InferOutput<typeof WentSchema>> {
   const { pid, asks_only, ...place } = v.parse(GoSchema, input);
   const entered = served.startedBy(pid);
   if (entered === null) return { isInside: false };

@@ -32,7 +32,7 @@ export class WindowStream implements PeerStream {
   private skipped = 0;
   private seq: number;
   private dirty = true;
-  private over = false;
+  private isOver = false;
   private timer: Timer | null = null;
   private lastFrame = Number.NEGATIVE_INFINITY;
   /** The picture's shape, and its rows, as composed and as sent. */
@@ -97,8 +97,8 @@ export class WindowStream implements PeerStream {
 
   /** The connection is gone. */
   close(): void {
-    if (this.over) return;
-    this.over = true;
+    if (this.isOver) return;
+    this.isOver = true;
     if (this.timer !== null) clearTimeout(this.timer);
     for (const end of this.ends) end();
   }
@@ -108,7 +108,7 @@ export class WindowStream implements PeerStream {
   }
 
   private end(end: Omit<StreamEnd, "name">): void {
-    if (this.over) return;
+    if (this.isOver) return;
     this.tellQueued();
     this.close();
     this.peer.send(messageTypes.end, { ...end, name: this.session.name } satisfies StreamEnd);
@@ -128,7 +128,7 @@ export class WindowStream implements PeerStream {
   }
 
   private schedule(): void {
-    if (this.over || this.peer.outbox.pending > 0) return;
+    if (this.isOver || this.peer.outbox.pending > 0) return;
     this.tellQueued();
     if (this.timer !== null || !this.dirty || !this.wants.has("frames")) return;
     const due = this.lastFrame + this.intervalMs - performance.now();
@@ -152,7 +152,7 @@ export class WindowStream implements PeerStream {
   /** Runs at most once per interval, between two pictures. */
   private frame(): void {
     this.timer = null;
-    if (this.over || this.peer.outbox.pending > 0) return;
+    if (this.isOver || this.peer.outbox.pending > 0) return;
     const { id, shown } = this.streamed;
     this.dirty = false;
     // The window is gone: the client has not requested another one's contents.

@@ -74,11 +74,11 @@ export class InputGate {
   }
 
   private release(): void {
-    const { heldInput: held } = this;
+    const { heldInput } = this;
     this.heldInput = [];
     this.keptBytes = 0;
     // The queue of the terminal keeps the order: no write has to wait for the one before.
-    for (const { bytes, done } of held) void this.pass(bytes).then(done.resolve, done.reject);
+    for (const { bytes, done } of heldInput) void this.pass(bytes).then(done.resolve, done.reject);
   }
 
   private pass(bytes: Uint8Array): Promise<void> {

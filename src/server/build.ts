@@ -22,7 +22,7 @@ import { mountLogin, mountMe } from "./auth/login-routes.ts";
 import { Tickets } from "./auth/tickets.ts";
 import { endingCalls } from "./auth/token-end.ts";
 import { mountDocuments } from "./docs/routes.ts";
-import { ANSWER_MS, CallsUnderWay, Lifecycle } from "./ephemeral.ts";
+import { ANSWER_MS, Lifecycle, PendingCalls } from "./ephemeral.ts";
 import { Membership } from "./fleet/membership.ts";
 import { mountAnswers } from "./hooks/answer-route.ts";
 import { createHooks } from "./hooks/create.ts";
@@ -77,11 +77,11 @@ export function buildGateway(
   const audit = info.audit_file === null ? null : auditLog(info.audit_file, ensureAuditKey(instance));
   const refusal = audit === null ? null : auditRefusals(audit);
 
-  const state = serverState(options, published, proxies, { end, sessionCreated: () => lifecycle.used() });
+  const state = serverState(options, published, proxies, { end, sessionCreated: () => lifecycle.sessionExisted() });
   const metrics = new Metrics(() => ({
-    sessions: proxies.all.length,
-    sessionsRunning: proxies.all.filter((proxy) => proxy.info.running).length,
-    clients: proxies.all.reduce((sum, proxy) => sum + proxy.info.clients, 0),
+    sessions: proxies.findable.length,
+    sessionsRunning: proxies.findable.filter((proxy) => proxy.info.running).length,
+    clients: proxies.findable.reduce((sum, proxy) => sum + proxy.info.clients, 0),
     webSockets: sockets.count,
     bridges: mcp.bridges,
     uptimeS: state.uptimeMs() / 1000,
@@ -96,13 +96,13 @@ export function buildGateway(
   };
   const remoteCalls = new RemoteCalls(machines, options.hostname);
   const once = new IdempotentCalls();
-  const isForRemote: Parameters<typeof once.around>[1] = (...asked) => remoteCalls.machineOf(...asked) !== null;
-  const changed = (): void => lifecycle.changed();
-  const underWay = new CallsUnderWay(changed);
-  const call = underWay.around(
+  const isForRemote: Parameters<typeof once.wrap>[1] = (...asked) => remoteCalls.machineOf(...asked) !== null;
+  const checkLifecycle = (): void => lifecycle.reconsider();
+  const underWay = new PendingCalls(checkLifecycle);
+  const call = underWay.counted(
     recorded(
       endingCalls(
-        once.around(
+        once.wrap(
           createCall(proxies, createHandlers(proxies, state, remote), remoteCalls, settings, instance),
           isForRemote,
         ),
@@ -115,11 +115,11 @@ export function buildGateway(
   const linkEnd = new LinkEnd({
     proxies,
     call,
-    once,
+    idempotentCalls: once,
     audit,
     machines,
-    elsewhere: remoteCalls.machineOf.bind(remoteCalls),
-    changed,
+    machineOf: remoteCalls.machineOf.bind(remoteCalls),
+    changed: checkLifecycle,
   });
   const membership = new Membership(options.fleet, {
     instance,
@@ -138,7 +138,7 @@ export function buildGateway(
     tickets,
     audit,
     limits: settings,
-    changed,
+    connectionsChanged: checkLifecycle,
     remoteEvents: new RemoteEvents(machines),
     sources: new SessionsEverywhere(proxies, machines, options.hostname),
     callerGone: (id) => callerGone(proxies, id),
@@ -146,12 +146,12 @@ export function buildGateway(
     viewKeys: options.viewKeys ?? defaultKeys,
   });
   const sessionListeners = new Set<(id: string) => void>();
-  const hasMachines = (): boolean => machines.all.length > 0 || machines.fleet !== null;
+  const hasMachines = (): boolean => machines.addedMachines.length > 0 || machines.fleet !== null;
   const mcp = createMcp(options, call, proxies, hasMachines, sessionListeners, () => {
     memory.worked();
-    lifecycle.changed();
+    lifecycle.reconsider();
   });
-  const hooks = createHooks(options, call, changed);
+  const hooks = createHooks(options, call, checkLifecycle);
   const lifecycle = new Lifecycle({
     persistent: () => state.persistent,
     sessions: () => proxies.unfinished,

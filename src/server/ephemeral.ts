@@ -20,32 +20,32 @@ interface LifecycleState {
 
 export class Lifecycle {
   /** Whether there was a session, or the time for the first one has passed: the server no longer counts as new. */
-  private settled = false;
+  private isPastStart = false;
   private readonly timer: Timer;
 
   constructor(private readonly state: LifecycleState) {
     this.timer = setTimeout(() => {
-      this.settled = true;
-      this.look();
+      this.isPastStart = true;
+      this.endIfUnused();
     }, UNUSED_MS);
   }
 
   /** There is or was a session. */
-  used(): void {
-    this.settled = true;
+  sessionExisted(): void {
+    this.isPastStart = true;
   }
 
   /** A session ended or a connection closed. */
-  changed(): void {
-    this.look();
+  reconsider(): void {
+    this.endIfUnused();
   }
 
   stop(): void {
     clearTimeout(this.timer);
   }
 
-  private look(): void {
-    if (!this.settled || this.state.persistent() || this.state.sessions() > 0 || this.state.holders() > 0) return;
+  private endIfUnused(): void {
+    if (!this.isPastStart || this.state.persistent() || this.state.sessions() > 0 || this.state.holders() > 0) return;
     this.state.end();
   }
 }
@@ -54,13 +54,13 @@ export class Lifecycle {
 export const ANSWER_MS = 50;
 
 /** Counts unanswered calls, over any transport: the server does not end before it has answered them. */
-export class CallsUnderWay {
+export class PendingCalls {
   count = 0;
 
-  /** @param answered called when an answer has had time to be sent */
-  constructor(private readonly answered: () => void) {}
+  /** @param answerSent called when an answer has had time to be sent */
+  constructor(private readonly answerSent: () => void) {}
 
-  around(call: Call): Call {
+  counted(call: Call): Call {
     return async (operation, input, context) => {
       this.count++;
       try {
@@ -68,7 +68,7 @@ export class CallsUnderWay {
       } finally {
         setTimeout(() => {
           this.count--;
-          this.answered();
+          this.answerSent();
         }, ANSWER_MS);
       }
     };

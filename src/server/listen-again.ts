@@ -13,7 +13,7 @@ interface ComeBackEvents {
   /** Binds both sockets at their free paths. */
   bind(): void;
   /** The sockets exist again. */
-  back(): void;
+  listening(): void;
   /** Another server answers at the socket's path. */
   replaced(): void;
   failed(error: WshError): void;
@@ -38,7 +38,7 @@ export function keepSockets(
       .then((taken) => {
         if (taken === null) return events.replaced();
         files.life = taken;
-        events.back();
+        events.listening();
       })
       .catch((error) => events.failed(WshError.from(error)))
       .finally(() => {

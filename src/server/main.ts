@@ -44,8 +44,8 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   page = () => pageAddress(options, access, listening, published);
   await membership.follow();
   await proxies.start(reporting(options, gateway));
-  announcements.begin(proxies.all.map(({ info }) => info));
-  if (proxies.all.length > 0) lifecycle.used();
+  announcements.begin(proxies.findable.map(({ info }) => info));
+  if (proxies.findable.length > 0) lifecycle.sessionExisted();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => ended.resolve(`${signal}; sessions keep running, \`wsh stop\` ends them`));
   }
@@ -59,7 +59,7 @@ export async function runServer(options: GatewayOptions): Promise<void> {
       listening.listenUnix();
       mcp.listen(instance.mcpSocket);
     },
-    back() {
+    listening() {
       published.publish();
       logger.warn("listens again after its socket or lock was deleted", { socket: instance.httpSocket });
     },
@@ -128,22 +128,22 @@ function pageAddress(options: GatewayOptions, access: Access, listening: Listene
 /** Forwards session events: to the log, to clients, and to the rule of the ephemeral server. */
 function reporting({ logger }: GatewayOptions, { lifecycle, announcements, membership }: Gateway): ProxyListener {
   return {
-    changed: (isNews) => membership.changed(isNews),
+    listChanged: (isNews) => membership.sessionChanged(isNews),
     created(session) {
-      lifecycle.used();
+      lifecycle.sessionExisted();
       announcements.created(session);
       logger.debug("session found", { name: session.name, id: session.id, pane: session.pane_id });
     },
     event(session, event, leaving) {
       if (event.event !== "info")
         logger.debug(event.event, { name: session.name, id: session.id, pane: session.pane_id });
-      if (event.event === "session_end_told") lifecycle.changed();
+      if (event.event === "session_end_told") lifecycle.reconsider();
       announcements.event(session, event, leaving);
     },
     destroyed(session, reason, exit) {
       logger.info("session ended", { name: session.name, id: session.id, pane: session.pane_id, reason, ...exit });
       announcements.destroyed(session, reason, exit);
-      lifecycle.changed();
+      lifecycle.reconsider();
     },
   };
 }

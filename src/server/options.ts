@@ -38,7 +38,7 @@ export interface GatewayOptions extends AccessOptions {
   /** Hooks of the settings; absent: only those of sessions. */
   readonly hooks?: {
     /** Current hooks and notices of the settings. */
-    now(): readonly EventConsumer[];
+    consumers(): readonly EventConsumer[];
     /** The operation in a hook's line. @throws WshError invalid_request, unknown_method */
     call(line: string): Promise<HookCall>;
   };

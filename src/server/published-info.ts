@@ -21,13 +21,13 @@ export class PublishedInfo {
   /** Whether this run stays when its last session ends. */
   persistent: boolean;
   /** The choice made with `wsh persist`, in this run or an earlier one. */
-  private chosen: boolean;
+  private chosenPersistence: boolean;
   private readonly fixed: Omit<ServerInfo, "addresses" | "persist">;
 
   constructor(private readonly options: GatewayOptions) {
     const { instance, settings, ephemeral, basePrefix, publicUrl } = options;
     this.persistent = !ephemeral || (readLastServerInfo(instance)?.persist ?? false);
-    this.chosen = ephemeral && this.persistent;
+    this.chosenPersistence = ephemeral && this.persistent;
     this.fixed = {
       pid: process.pid,
       version: VERSION,
@@ -61,7 +61,7 @@ export class PublishedInfo {
   choose(persistent: boolean): void {
     writeServerInfo(this.options.instance, { ...this.info, persist: persistent });
     this.persistent = persistent;
-    this.chosen = persistent;
+    this.chosenPersistence = persistent;
   }
 
   /** The server has ended: removes all but the choice, unless a successor has published itself since. */
@@ -70,7 +70,13 @@ export class PublishedInfo {
     const published = readServerInfo(instance);
     if (published?.server_id !== this.fixed.server_id) return;
     try {
-      writeServerInfo(instance, { ...published, pid: null, addresses: [], persist: this.chosen, audit_file: null });
+      writeServerInfo(instance, {
+        ...published,
+        pid: null,
+        addresses: [],
+        persist: this.chosenPersistence,
+        audit_file: null,
+      });
     } catch (error) {
       // The file names an ended process, which its readers recognise themselves.
       logger.warn("the end of the server could not be published", { error: WshError.from(error).message });

@@ -5,7 +5,13 @@
 import * as v from "valibot";
 import { SaveToSchema, unnamedDir } from "../checkpoints/files/named.ts";
 import { programsIn } from "../endpoint/operations/running.ts";
-import type { BoundHow, ClientStreams, Served, StreamedWindow, Watchers } from "../endpoint/served-session.ts";
+import type {
+  BindingContext,
+  ClientStreams,
+  ServedSession,
+  StreamedWindow,
+  Watchers,
+} from "../endpoint/served-session.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Binding } from "../keys/bindings.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
@@ -21,7 +27,7 @@ import type { SubmittedBy } from "../session/submitted-lines.ts";
 import { mayAsk, type PriorQuestion, priorQuestion } from "../session/windows/prior-questions.ts";
 import { activeWindow, findPlace, type Subject, type Windows } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
-import type { Shown } from "../viewer/terminal/displayed-content.ts";
+import type { DisplayedContent } from "../viewer/terminal/displayed-content.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
 import { startedBy } from "./client-origin.ts";
 import { type MadePane, type PaneHome, planPane } from "./create.ts";
@@ -59,7 +65,7 @@ interface SessionProcessPort extends Pick<SessionParts, OwnParts>, Pick<Permissi
   audit(): AuditLog | null;
 }
 
-export class SessionProcess implements SessionParts, Served {
+export class SessionProcess implements SessionParts, ServedSession {
   readonly session: Session<Content>;
   readonly arrangement: Arrangement;
   readonly content: Content;
@@ -128,11 +134,11 @@ export class SessionProcess implements SessionParts, Served {
     return () => sessionId((pane === null ? null : this.locals.get(pane)?.home?.number) ?? this.number);
   }
 
-  begin({ changed, agent, tell }: Watchers): void {
+  watchEvents({ changed, agent, sendEvent }: Watchers): void {
     const { events } = this.arrangement;
     events.on("listed", changed);
     events.on("agent", (changed) => agent(changed.pane, changed.agent));
-    events.on("endTold", () => tell("session_end_told"));
+    events.on("endTold", () => sendEvent("session_end_told"));
   }
 
   /** Tells the sessions behind views whether anyone looks at them. Without views this costs a walk over the panes. */
@@ -145,16 +151,20 @@ export class SessionProcess implements SessionParts, Served {
     return this.content.refresh();
   }
 
-  async priorQuestion(binding: Binding, shown: Shown): Promise<PriorQuestion | null> {
+  async priorQuestion(binding: Binding, shown: DisplayedContent): Promise<PriorQuestion | null> {
     if (!mayAsk(binding, this.settings.confirm_close)) return null;
     await this.content.refresh();
     const session = { name: this.session.name, windows: this.content.windows() };
-    return priorQuestion(binding, session, shown.pointed.active, programsIn);
+    return priorQuestion(binding, session, shown.mouseTargets.active, programsIn);
   }
 
   /** If the focused pane is a view, its session handles the operation. */
-  async bound({ operation: op, input }: Binding, shown: Shown, { by, about, signal }: BoundHow): Promise<unknown> {
-    const target = about ?? shown.pointed.active;
+  async runBinding(
+    { operation: op, input }: Binding,
+    shown: DisplayedContent,
+    { by, about, signal }: BindingContext,
+  ): Promise<unknown> {
+    const target = about ?? shown.mouseTargets.active;
     const request = { op, input, target, ...by, signal: signal ?? new AbortController().signal };
     const { isForPane } = await import("../operations/routing.ts");
     const link = this.arrangement.placed.get(target)?.link;
@@ -175,7 +185,7 @@ export class SessionProcess implements SessionParts, Served {
     await this.recovering.get(this.resolvePane(target) ?? "");
   }
 
-  async between(request: PeerRequest): Promise<unknown> {
+  async handlePeerRequest(request: PeerRequest): Promise<unknown> {
     if (request.op === "peer.resolve") {
       if (this.recovering.size > 0) await this.whenRecovered(request.target);
       return this.resolve(request);
@@ -193,7 +203,7 @@ export class SessionProcess implements SessionParts, Served {
     return betweenSessions(this, request).finally(() => this.report.flush());
   }
 
-  restoreUndone(): void {
+  restoreFailed(): void {
     this.keeper.keepAfterRestoreUndone();
   }
 
@@ -218,7 +228,7 @@ export class SessionProcess implements SessionParts, Served {
   }
 
   /** @throws WshError pane_not_found; moved if the pane is a view */
-  shown(request: PeerRequest, peer: Peer): { readonly shown: Shown; readonly session: Session } {
+  contentFor(request: PeerRequest, peer: Peer): { readonly shown: DisplayedContent; readonly session: Session } {
     const { input, target } = request;
     const { session } = this;
     if (target !== undefined && addressesPane(target)) {

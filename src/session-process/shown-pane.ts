@@ -2,12 +2,12 @@
 import { frameModes } from "../compositor/frame-modes.ts";
 import { withColors } from "../terminal/profile.ts";
 import { rowLines } from "../terminal/rows/row-lines.ts";
-import type { Shown } from "../viewer/terminal/displayed-content.ts";
-import type { Pointed } from "../viewer/terminal/pointer.ts";
+import type { DisplayedContent } from "../viewer/terminal/displayed-content.ts";
+import type { MouseTargets } from "../viewer/terminal/pointer.ts";
 import { copyModeSource } from "./copy-mode-source.ts";
 import type { PaneSession } from "./session.ts";
 
-export function shownPane(session: PaneSession): Shown {
+export function shownPane(session: PaneSession): DisplayedContent {
   const { pane } = session;
   const { terminal } = pane;
   return {
@@ -61,9 +61,9 @@ export function shownPane(session: PaneSession): Shown {
     },
     learnColors: (colors) => terminal.setProfile(withColors(terminal.profile, colors)),
     hasSeveral: false,
-    pointed: pointedPane(session),
-    typed: pane,
-    look: copyModeSource(terminal, () => pane.commands.log.list()),
+    mouseTargets: pointedPane(session),
+    input: pane,
+    copyModeSource: copyModeSource(terminal, () => pane.commands.log.list()),
     get pictures() {
       return terminal.pictures === null ? [] : [terminal.pictures];
     },
@@ -73,7 +73,7 @@ export function shownPane(session: PaneSession): Shown {
 }
 
 /** The only pane fills the picture; mouse reports for it are typed like any input. */
-function pointedPane({ pane }: PaneSession): Pointed {
+function pointedPane({ pane }: PaneSession): MouseTargets {
   const { terminal } = pane;
   return {
     active: pane.id,
@@ -84,7 +84,7 @@ function pointedPane({ pane }: PaneSession): Pointed {
     boxOf: () => ({ row: 0, col: 0, rows: terminal.rows, cols: terminal.cols }),
     modesOf: () => frameModes(terminal.modes, terminal.alternate),
     isInCopyMode: () => false,
-    give: (_, bytes) => bytes,
+    sendTo: (_, bytes) => bytes,
     select: () => {},
     borderAt: () => null,
     drag: () => {},

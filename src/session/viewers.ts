@@ -38,7 +38,7 @@ export interface ViewerFocus {
   /** Whether the person there looks at this pane. */
   looksAt(pane: string): boolean;
   /** Time at which the person was last present while it showed a pane, in ms of performance.now; -Infinity: never. */
-  seen(pane: string): number;
+  lastSeenAt(pane: string): number;
   /** Time of its last key, in ms since 1970; null: never. */
   readonly lastKey: number | null;
   /** Whether the terminal itself rings for a pane's bell. */

@@ -609,7 +609,10 @@ describe("slow readers", () => {
       audit: () => {},
       closed: () => {},
     });
-    const tagged = lifecycleEvents.of({ name: "s" } as SessionInfo, { event: "session_tags_changed", added: ["a"] });
+    const tagged = lifecycleEvents.eventOf({ name: "s" } as SessionInfo, {
+      event: "session_tags_changed",
+      added: ["a"],
+    });
     if (tagged === null) throw new Error("no event");
     connection.open(socket);
     connection.lifecycle(tagged);

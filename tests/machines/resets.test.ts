@@ -34,7 +34,7 @@ const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-resets-"));
 afterAll(() => fs.rmSync(dir, { recursive: true }));
 
 function wayTo(base: Base): Transport {
-  return { base, open: async () => base, lost() {}, async *examine() {}, close: async () => {} };
+  return { base, open: async () => base, connectionLost() {}, async *examine() {}, close: async () => {} };
 }
 
 /** Errors of a read, and of a change. */

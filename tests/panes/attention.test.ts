@@ -84,7 +84,7 @@ describe("news", () => {
         isWatched: true,
         looksAt: () => fake.looks,
         rings: () => fake.rings,
-        seen: () => fake.seenAt,
+        lastSeenAt: () => fake.seenAt,
         lastKey: null,
       },
       alert: (text: string) => void heard.push(text),
@@ -96,7 +96,7 @@ describe("news", () => {
   function scene(fakes: readonly Fake[], kinds: readonly NewsKind[] = newsKinds) {
     const viewers = fakes.map(viewer);
     const port = {
-      way: () => "osc9",
+      alertMode: () => "osc9",
       isMeant: (kind: NewsKind) => kinds.includes(kind),
       name: () => "dev",
       viewers: () => viewers.map(({ each }) => each),

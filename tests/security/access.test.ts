@@ -208,7 +208,7 @@ describe("tokens over TCP", () => {
   test("tickets are limited in time and in number", () => {
     let now = 0;
     const tickets = new Tickets(2, () => now);
-    const admitted = { ok: true, access: "observe", tokenName: "x", tokenId: "x", ended: null } as const;
+    const admitted = { ok: true, access: "observe", tokenName: "x", tokenId: "x", endSignal: null } as const;
     const [first] = [tickets.issue(admitted, null), tickets.issue(admitted, null)];
     expect(() => tickets.issue(admitted, null)).toThrow("2 tickets");
     now = 30_000;
@@ -255,11 +255,11 @@ describe("excessive requests", () => {
   test("N at once are allowed, then N a second", () => {
     let now = 0;
     const limit = new RateLimit(5, () => now);
-    const take = (): (number | null)[] => Array.from({ length: 7 }, () => limit.take("a"));
+    const take = (): (number | null)[] => Array.from({ length: 7 }, () => limit.admit("a"));
     expect(take()).toEqual([null, null, null, null, null, 1, 1]);
     now = 400;
     expect(take().filter((wait) => wait === null)).toHaveLength(2);
-    expect(limit.take("b")).toBeNull();
+    expect(limit.admit("b")).toBeNull();
     now = 60_000;
     expect(take().filter((wait) => wait === null)).toHaveLength(5);
   });

@@ -49,7 +49,7 @@ export function register(program: Command): void {
 async function wayTo(instance: Instance, machine: string): Promise<Finding[]> {
   const { linkOf, machinesOf } = await import("../session/machines.ts");
   const { isAddress } = await import("../../protocol/machines.ts");
-  const isAdded = isAddress(machine) || (await machinesOf(instance)).all.some(({ name }) => name === machine);
+  const isAdded = isAddress(machine) || (await machinesOf(instance)).addedMachines.some(({ name }) => name === machine);
   const before = isAdded ? [] : await fleetOf(instance);
   if (before.some(({ state }) => state === "wrong")) return before;
   return [...before, ...(await findingsOf((await linkOf(instance, machine)).examine()))];

@@ -84,7 +84,7 @@ async function sourcesOf(instance: Instance, names: readonly string[], options: 
   if (names.length === 0) wanted.set(null, []);
   if (options.allMachines === true) {
     const { machinesOf } = await import("../session/machines.ts");
-    for (const { name } of (await machinesOf(instance)).all) if (!wanted.has(name)) wanted.set(name, []);
+    for (const { name } of (await machinesOf(instance)).addedMachines) if (!wanted.has(name)) wanted.set(name, []);
   }
   if (wanted.size > 1 && !/^(now|start)$/.test(options.since))
     throw new UsageError("--since CURSOR belongs to one machine", "Follow each machine with a separate command.");

@@ -159,7 +159,7 @@ async function serve(
     rateLimit: values.rate_limit,
     settings: values,
     hooks: {
-      now: () => wanted,
+      consumers: () => wanted,
       call: async (line) => (await import("../session/hook-lines.ts")).hookCall(line),
     },
     viewKeys: (isTolerant) => viewKeys(instance, isTolerant),

@@ -105,7 +105,8 @@ async function info(instance: Instance, name: string, json: boolean): Promise<vo
 /** A machine of the fleet is removed by the server, which knows the fleet. */
 async function remove(instance: Instance, name: string): Promise<void> {
   const machines = await machinesOf(instance);
-  if (machines.all.some((each) => each.name === name) || !isServerAlive(instance)) return machines.remove(name);
+  if (machines.addedMachines.some((each) => each.name === name) || !isServerAlive(instance))
+    return machines.remove(name);
   const { askServer } = await import("../../registry/server-client.ts");
   await askServer(instance, "DELETE", `/servers/${encodeURIComponent(name)}`);
 }

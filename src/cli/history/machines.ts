@@ -47,7 +47,7 @@ export async function searchEverywhere(
 ): Promise<HistoryPage> {
   const machines = await machinesOf(instance);
   const { values } = await settingsOf(instance);
-  const added = machines.all.map(({ name }) => name);
+  const added = machines.addedMachines.map(({ name }) => name);
   const members = (await fleetMachines(instance)).map(({ hostname: name }) => name);
   const there = [...new Set([...added, ...members])].map((server) => ({
     server,

@@ -64,7 +64,7 @@ export function addBoundsOptions(command: Command): Command {
   return command
     .option("--width <n>", "columns with its border, or a share (default: 70%)", extent)
     .option("--height <n>", "rows with its border, or a share (default: 70%)", extent)
-    .option("--at <place>", "center (the default), or X,Y in cells or shares", place);
+    .option("--at <place>", "center (the default), or X,Y in cells or shares", parsePosition);
 }
 
 export function boundsGiven({ width, height, at }: BoundsOptions) {
@@ -80,7 +80,7 @@ function extent(text: string): number | string {
 }
 
 /** @throws UsageError */
-function place(text: string): { x: number | string; y: number | string } {
+function parsePosition(text: string): { x: number | string; y: number | string } {
   if (text === "center") return { x: text, y: text };
   const parts = text.split(",");
   const [x, y] = parts.map((part) => (/^(\d{1,3}|1000)$/.test(part) ? Number(part) : part));

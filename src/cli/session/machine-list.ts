@@ -31,14 +31,14 @@ interface MachineSessions {
 /** Every machine. If the person may be asked for a password, the added ones are asked one after another. */
 export async function shownMachines(instance: Instance): Promise<ServerEntry[]> {
   const machines = await machinesOf(instance);
-  const added = Promise.all(machines.all.map(({ name }) => shownMachine(instance, name)));
+  const added = Promise.all(machines.addedMachines.map(({ name }) => shownMachine(instance, name)));
   return [...(await added), ...(await fleetMachines(instance))];
 }
 
 /** @throws WshError machine_not_found */
 export async function shownMachine(instance: Instance, name: string): Promise<ServerEntry> {
   const machines = await machinesOf(instance);
-  if (!machines.all.some((each) => each.name === name)) {
+  if (!machines.addedMachines.some((each) => each.name === name)) {
     const member = (await fleetMachines(instance)).find(({ hostname }) => hostname === name);
     if (member !== undefined) return member;
   }
@@ -48,7 +48,7 @@ export async function shownMachine(instance: Instance, name: string): Promise<Se
   const version = hello === null ? {} : { version: hello.version };
   return {
     hostname: name,
-    address: machines.all.find((each) => each.name === name)?.address ?? "",
+    address: machines.addedMachines.find((each) => each.name === name)?.address ?? "",
     health,
     role: "remote",
     ...(trouble === null ? countsOf(sessions) : { sessions: countsOf(sessions).sessions }),
@@ -62,7 +62,7 @@ export async function shownMachine(instance: Instance, name: string): Promise<Se
 /** Sessions of every other machine, or of one. @throws WshError machine_not_found */
 export async function sessionsThere(instance: Instance, only: string | null): Promise<MachineSessions[]> {
   const machines = await machinesOf(instance);
-  const added = machines.all.map(({ name }) => name);
+  const added = machines.addedMachines.map(({ name }) => name);
   const isAdded = only !== null && (isAddress(only) || added.includes(only));
   const members = isAdded
     ? []

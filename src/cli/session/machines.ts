@@ -49,7 +49,7 @@ const ofFleet = new Map<string, Link>();
  */
 export async function linkOf(instance: Instance, machine: string): Promise<Link> {
   const machines = await machinesOf(instance);
-  const isAdded = isAddress(machine) || machines.all.some(({ name }) => name === machine);
+  const isAdded = isAddress(machine) || machines.addedMachines.some(({ name }) => name === machine);
   if (isAdded || !hasFleet(instance) || !isMachineName(machine)) return machines.linkOf(machine);
   const member = ofFleet.get(machine);
   if (member !== undefined) return member;

@@ -35,7 +35,7 @@ interface NewFleet {
    * Certificate and key for the servers, and the certificate that signed them, instead of an authority of the fleet's
    * own.
    */
-  readonly given?: (Certified & { readonly authority?: string }) | undefined;
+  readonly ownCertificate?: (Certified & { readonly authority?: string }) | undefined;
 }
 
 const MemberSchema = v.object({
@@ -86,9 +86,9 @@ export async function makeFleet(dir: string, fleet: NewFleet): Promise<void> {
 }
 
 async function writeFleet(dir: string, fleet: NewFleet, keys: FleetKeys): Promise<void> {
-  const { name, hosts, port, wssPort, clusterPort, given } = fleet;
+  const { name, hosts, port, wssPort, clusterPort, ownCertificate } = fleet;
   const authorityName = authorityNameOf(name);
-  const authority = given === undefined || hosts.length > 1 ? makeAuthority(authorityName) : null;
+  const authority = ownCertificate === undefined || hosts.length > 1 ? makeAuthority(authorityName) : null;
   const system = await signSystemAccount(keys);
   const files = new Map<string, string>();
   for (const [role, seed] of Object.entries(keys.seeds)) files.set(`keys/${role}.seed`, seed);
@@ -103,7 +103,7 @@ async function writeFleet(dir: string, fleet: NewFleet, keys: FleetKeys): Promis
     const put = (file: string, text: string) => files.set(`${server}/${file}`, text);
     const serverCertificate =
       authority === null ? null : makeServerCertificate(authority, authorityName, hostsOf(host));
-    const shown = given ?? serverCertificate;
+    const shown = ownCertificate ?? serverCertificate;
     if (shown === null) throw new Error("a server has no certificate");
     put(serverFiles.certificate, shown.certificate);
     put(serverFiles.key, shown.key);
@@ -119,7 +119,7 @@ async function writeFleet(dir: string, fleet: NewFleet, keys: FleetKeys): Promis
     const accounts = { systemAccount: keys.system, systemJwt: system };
     put(serverFiles.config, serverConfig({ ...config, ...accounts }));
   }
-  const ca = given === undefined ? (authority?.certificate ?? null) : (given.authority ?? null);
+  const ca = ownCertificate === undefined ? (authority?.certificate ?? null) : (ownCertificate.authority ?? null);
   const created: Fleet = { v: 1, name, hosts: [...hosts], port, wssPort, ca, members: [] };
   files.set("fleet.json", `${JSON.stringify(created, null, 2)}\n`);
   for (const [file, text] of files) writeSecret(join(dir, file), text);
@@ -176,7 +176,7 @@ export function hostsOf(host: string): string[] {
 }
 
 /** @throws WshError invalid_request */
-function check({ name, hosts, port, wssPort, clusterPort, given }: NewFleet): void {
+function check({ name, hosts, port, wssPort, clusterPort, ownCertificate }: NewFleet): void {
   if (!/^[A-Za-z0-9_-]{1,32}$/.test(name)) {
     throw invalid(`${JSON.stringify(name)} is not a fleet name`, "Use 1 to 32 of A-Z a-z 0-9 _ -.");
   }
@@ -190,7 +190,7 @@ function check({ name, hosts, port, wssPort, clusterPort, given }: NewFleet): vo
   if (new Set(hosts.map((host) => host.toLowerCase())).size < hosts.length) throw invalid("duplicate host");
   const ports = hosts.length > 1 ? [port, wssPort, clusterPort] : [port, wssPort];
   if (new Set(ports).size < ports.length) throw invalid(`ports ${ports.join(", ")} must all differ`);
-  if (given !== undefined) checkGiven(given, hosts);
+  if (ownCertificate !== undefined) checkGiven(ownCertificate, hosts);
 }
 
 function checkGiven(

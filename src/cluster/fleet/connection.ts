@@ -94,7 +94,7 @@ export class FleetConnection {
     readonly identity: FleetIdentity,
     private readonly events: FleetEvents,
   ) {
-    void this.keep();
+    void this.keepConnected();
   }
 
   /**
@@ -179,7 +179,7 @@ export class FleetConnection {
     await this.nats?.close().catch(() => {});
   }
 
-  private async keep(): Promise<void> {
+  private async keepConnected(): Promise<void> {
     let pauseMs = FIRST_PAUSE_MS;
     while (!this.isOver) {
       try {
@@ -194,12 +194,12 @@ export class FleetConnection {
         // Not awaited: the iterator of the client's states never ends if the connection closed before it was requested.
         void this.watch(nats);
         const why = await nats.closed();
-        this.lost(why instanceof Error ? why : new Error("the connection was closed"));
+        this.connectionLost(why instanceof Error ? why : new Error("the connection was closed"));
         this.keepRefusal(why);
       } catch (thrown) {
-        this.lost(thrown instanceof Error ? thrown : new Error(String(thrown)));
+        this.connectionLost(thrown instanceof Error ? thrown : new Error(String(thrown)));
         this.keepRefusal(thrown);
-        this.tell(this.trouble ?? new Error("all servers refuse this machine"));
+        this.reportRefusal(this.trouble ?? new Error("all servers refuse this machine"));
       }
       if (!this.isOver) await sleep(pauseMs * (0.5 + Math.random()), this.pause.signal);
       pauseMs = Math.min(this.refusal === null ? LONGEST_PAUSE_MS : LONGEST_REFUSED_MS, pauseMs * 2);
@@ -209,10 +209,10 @@ export class FleetConnection {
   private begin(nats: NatsConnection): void {
     this.nats = nats;
     for (const { subject, handler } of this.subscribed) this.attach(subject, handler);
-    this.opened();
+    this.connectionOpened();
   }
 
-  private opened(): void {
+  private connectionOpened(): void {
     this.isOpen = true;
     this.trouble = null;
     this.refusal = null;
@@ -220,7 +220,7 @@ export class FleetConnection {
     this.events.up();
   }
 
-  private tell(error: Error): void {
+  private reportRefusal(error: Error): void {
     if (this.reported.has(error.message) || this.reported.size === MAX_TOLD) return;
     this.reported.add(error.message);
     this.events.refused(error, null);
@@ -230,24 +230,24 @@ export class FleetConnection {
     this.nats?.subscribe(subject, {
       callback: (error, message) => {
         if (error === null) handler(incoming(message));
-        else this.tell(error);
+        else this.reportRefusal(error);
       },
     });
   }
 
   private async watch(nats: NatsConnection): Promise<void> {
-    for await (const status of nats.status()) this.changed(status);
+    for await (const status of nats.status()) this.statusChanged(status);
   }
 
-  private changed(status: Status): void {
+  private statusChanged(status: Status): void {
     if (status.type === "disconnect" || status.type === "staleConnection")
-      this.lost(new Error("the connection is lost"));
+      this.connectionLost(new Error("the connection is lost"));
     else if (status.type === "error") {
       this.keepRefusal(status.error);
       const subject = unsentSubject(this.client, status.error);
-      if (subject === null) this.tell(status.error);
+      if (subject === null) this.reportRefusal(status.error);
       else this.events.refused(status.error, subject);
-    } else if (status.type === "reconnect" && !this.isOpen && !this.isOver) this.opened();
+    } else if (status.type === "reconnect" && !this.isOpen && !this.isOver) this.connectionOpened();
   }
 
   private keepRefusal(error: unknown): void {
@@ -258,7 +258,7 @@ export class FleetConnection {
     }
   }
 
-  private lost(why: Error): void {
+  private connectionLost(why: Error): void {
     this.trouble = why;
     if (!this.isOpen) return;
     this.isOpen = false;

@@ -9,7 +9,7 @@ import type { FleetConnection } from "./connection.ts";
 import type { Members } from "./members.ts";
 
 /** Interval between liveness checks of the machine, in ms: half of its heartbeat interval. */
-const LOOK_MS = 2_500;
+const LIVENESS_CHECK_MS = 2_500;
 
 const EventSchema = v.pipe(
   v.string(),
@@ -44,7 +44,7 @@ export function listenTo(
     // From another incarnation, or invalid.
     if (!parsed.success || parsed.output.boot !== boot) return;
     const { seq: next, event, params } = parsed.output;
-    if (seq !== null && next > seq + 1) sink.missed(next - seq - 1);
+    if (seq !== null && next > seq + 1) sink.eventsMissed(next - seq - 1);
     seq = next;
     sink.event({ event, params });
   });
@@ -53,7 +53,7 @@ export function listenTo(
     const isThere = connection.isUp && (health === "healthy" || health === "stale");
     if (isThere && members.beatOf(machine)?.boot === boot) return;
     end();
-    sink.closed();
-  }, LOOK_MS);
+    sink.connectionLost();
+  }, LIVENESS_CHECK_MS);
   return { [Symbol.dispose]: end };
 }

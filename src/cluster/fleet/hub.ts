@@ -44,8 +44,8 @@ export class FleetHub {
       isUp: () => this.connection.isUp,
       isRejected: () => this.connection.isRejected,
       leaving: (machine) => this.loseStreams(machine),
-      moved: (machine) => {
-        this.requests.lost(machine);
+      reconnected: (machine) => {
+        this.requests.connectionLost(machine);
         this.loseStreams(machine);
       },
     });
@@ -60,7 +60,7 @@ export class FleetHub {
     this.requests = new FleetRequests(this.connection);
     this.remembered = new RememberedMembers(instance, this.members);
     this.connection.subscribe(everyBeat, (message) => this.beat(message));
-    this.looking = setInterval(() => this.remembered.look(), FILL_MS);
+    this.looking = setInterval(() => this.remembered.writeChanges(), FILL_MS);
     this.looking.unref();
   }
 
@@ -130,7 +130,7 @@ export class FleetHub {
 
   private down(): void {
     this.log("the connection to the fleet is lost", { error: this.connection.error?.message });
-    this.requests.lost();
+    this.requests.connectionLost();
     this.loseStreams(null);
   }
 
@@ -145,7 +145,7 @@ export class FleetHub {
     const beat = v.safeParse(BeatTextSchema, new TextDecoder().decode(data));
     if (!beat.success) return;
     const isNew = !this.members.has(machine);
-    this.members.heard(machine, beat.output);
+    this.members.heartbeatReceived(machine, beat.output);
     if (isNew) this.settle();
   }
 

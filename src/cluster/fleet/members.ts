@@ -13,14 +13,14 @@ import { type ListedSession, listedSession } from "../session-list.ts";
 
 /** Age of the last heartbeat at which one is missing, and at which three are, in ms. A partition shows within 15 s. */
 const STALE_MS = 1.3 * intervals.fleetBeat;
-const GONE_MS = 2.8 * intervals.fleetBeat;
+const UNREACHABLE_MS = 2.8 * intervals.fleetBeat;
 /** Time by which an older incarnation must outlive the first heartbeat of a newer one to be another machine, in ms. */
 const OVERLAP_MS = 500;
 const MAX_MEMBERS = 20_000;
 /** Maximum incarnations tracked per machine: enough to detect several. */
 const MAX_BOOTS = 4;
 
-interface Boot {
+interface Incarnation {
   readonly name: string;
   readonly firstAt: number;
   lastAt: number;
@@ -53,12 +53,12 @@ export function memberSessions(
 
 interface Member {
   beat: Beat | null;
-  boots: Boot[];
+  boots: Incarnation[];
   /** Unix time in ms of its last heartbeat; null: none since this process started. */
   heardAt: number | null;
   /** Its clock minus ours, in ms: the greatest of the newest few values, which were delayed least. */
   offsets: number[];
-  listed: MemberSessions | null;
+  sessionList: MemberSessions | null;
 }
 
 interface MembersOptions {
@@ -70,12 +70,12 @@ interface MembersOptions {
   /** A machine announces that its server ends. */
   readonly leaving: (machine: string) => void;
   /** A machine has reconnected to the fleet's servers: its messages in transit may be lost. */
-  readonly moved: (machine: string) => void;
+  readonly reconnected: (machine: string) => void;
 }
 
 export class Members {
   private readonly members = new Map<string, Member>();
-  private readonly waiting = new Set<{ machine: string; heard: () => void }>();
+  private readonly waiters = new Set<{ machine: string; heard: () => void }>();
   /** Names of the members in order; null: to be computed. */
   private ordered: readonly string[] | null = null;
   /** Changes with everything that is remembered. */
@@ -115,22 +115,22 @@ export class Members {
   /** The list that is still valid; null: the machine must be asked. */
   currentList(machine: string, now = this.now): MemberSessions | null {
     const member = this.members.get(machine);
-    if (member === undefined || member.listed === null) return null;
+    if (member === undefined || member.sessionList === null) return null;
     const boots = alive(member, now);
     const beat = newest(boots)?.beat ?? member.beat;
-    if (beat === null || !beat.settled || member.listed.boot !== beat.boot || member.listed.rev !== beat.rev)
+    if (beat === null || !beat.settled || member.sessionList.boot !== beat.boot || member.sessionList.rev !== beat.rev)
       return null;
-    return this.healthWith(boots, now) === "healthy" ? member.listed : null;
+    return this.healthWith(boots, now) === "healthy" ? member.sessionList : null;
   }
 
   lastList(machine: string): MemberSessions | null {
-    return this.members.get(machine)?.listed ?? null;
+    return this.members.get(machine)?.sessionList ?? null;
   }
 
   keepList(machine: string, listed: MemberSessions): void {
     const member = this.members.get(machine);
     if (member === undefined) return;
-    member.listed = listed;
+    member.sessionList = listed;
     this.changes++;
   }
 
@@ -138,8 +138,10 @@ export class Members {
   remember(machine: string, beat: Beat | null, listed: MemberSessions | null, heardAt: number | null): void {
     const member = this.members.get(machine);
     if (member === undefined) {
-      if (this.members.size < MAX_MEMBERS) this.put(machine, { beat, boots: [], heardAt, offsets: [], listed });
-    } else if (listed !== null && (member.listed?.reportedAt ?? 0) < listed.reportedAt) member.listed = listed;
+      if (this.members.size < MAX_MEMBERS)
+        this.addMember(machine, { beat, boots: [], heardAt, offsets: [], sessionList: listed });
+    } else if (listed !== null && (member.sessionList?.reportedAt ?? 0) < listed.reportedAt)
+      member.sessionList = listed;
   }
 
   forget(machine: string): void {
@@ -148,7 +150,7 @@ export class Members {
     this.changes++;
   }
 
-  heard(machine: string, beat: Beat): void {
+  heartbeatReceived(machine: string, beat: Beat): void {
     const { now } = this;
     const member = this.memberFor(machine);
     if (member === null) return;
@@ -159,7 +161,7 @@ export class Members {
     }
     member.boots = alive(member, now);
     const knownBoot = member.boots.find(({ name }) => name === beat.boot);
-    const boot: Boot = knownBoot ?? { name: beat.boot, firstAt: now, lastAt: now, beat };
+    const boot: Incarnation = knownBoot ?? { name: beat.boot, firstAt: now, lastAt: now, beat };
     if (knownBoot === undefined && member.boots.length < MAX_BOOTS) member.boots.push(boot);
     boot.lastAt = now;
     boot.beat = beat;
@@ -172,12 +174,12 @@ export class Members {
     member.offsets = [...member.offsets.slice(-3), beat.at - Date.now()];
     if (before === null || before.boot !== beat.boot || before.rev !== beat.rev) this.changes++;
     if (before !== null && before.boot !== beat.boot) member.offsets = member.offsets.slice(-1);
-    if (before?.boot === beat.boot && before.way !== beat.way) this.options.moved(machine);
-    for (const waiting of [...this.waiting]) if (waiting.machine === machine) waiting.heard();
+    if (before?.boot === beat.boot && before.way !== beat.way) this.options.reconnected(machine);
+    for (const waiting of [...this.waiters]) if (waiting.machine === machine) waiting.heard();
   }
 
   /** Messages to the machine have no receiver. */
-  isSilent(machine: string): void {
+  markSilent(machine: string): void {
     const member = this.members.get(machine);
     if (member !== undefined) member.boots = [];
   }
@@ -187,7 +189,7 @@ export class Members {
     return member === undefined ? "connecting" : this.healthWith(alive(member, now), now);
   }
 
-  private healthWith(boots: readonly Boot[], now: number): MachineHealth {
+  private healthWith(boots: readonly Incarnation[], now: number): MachineHealth {
     if (!this.options.isUp()) return this.options.isRejected() ? "rejected" : "unreachable";
     if (overlap(boots)) return "conflict";
     const current = newest(boots);
@@ -203,20 +205,20 @@ export class Members {
   }
 
   /** The machine's next heartbeat. @returns whether it came in time */
-  async next(machine: string, patienceMs: number): Promise<boolean> {
+  async nextHeartbeat(machine: string, patienceMs: number): Promise<boolean> {
     const heard = Promise.withResolvers<boolean>();
     const waiting = { machine, heard: () => heard.resolve(true) };
     const timer = setTimeout(() => heard.resolve(false), patienceMs);
-    this.waiting.add(waiting);
+    this.waiters.add(waiting);
     try {
       return await heard.promise;
     } finally {
       clearTimeout(timer);
-      this.waiting.delete(waiting);
+      this.waiters.delete(waiting);
     }
   }
 
-  private put(machine: string, member: Member): void {
+  private addMember(machine: string, member: Member): void {
     this.members.set(machine, member);
     this.ordered = null;
   }
@@ -225,28 +227,31 @@ export class Members {
     const member = this.members.get(machine);
     if (member !== undefined) return member;
     if (this.members.size >= MAX_MEMBERS) return null;
-    const made: Member = { beat: null, boots: [], heardAt: null, offsets: [], listed: null };
-    this.put(machine, made);
+    const made: Member = { beat: null, boots: [], heardAt: null, offsets: [], sessionList: null };
+    this.addMember(machine, made);
     return made;
   }
 }
 
 /** Incarnations that were heard recently: nearly always only one. */
-function alive({ boots }: Member, now: number): Boot[] {
-  const since = now - GONE_MS;
+function alive({ boots }: Member, now: number): Incarnation[] {
+  const since = now - UNREACHABLE_MS;
   const [first] = boots;
   if (boots.length === 1 && first !== undefined && first.lastAt > since) return boots;
   return boots.every(({ lastAt }) => lastAt > since) ? boots : boots.filter(({ lastAt }) => lastAt > since);
 }
 
 /** The one that began last. */
-function newest(boots: readonly Boot[]): Boot | null {
+function newest(boots: readonly Incarnation[]): Incarnation | null {
   if (boots.length < 2) return boots[0] ?? null;
-  return boots.reduce<Boot | null>((last, boot) => (last === null || boot.firstAt > last.firstAt ? boot : last), null);
+  return boots.reduce<Incarnation | null>(
+    (last, boot) => (last === null || boot.firstAt > last.firstAt ? boot : last),
+    null,
+  );
 }
 
 /** Whether an older incarnation sends heartbeats after a newer one has begun. */
-function overlap(boots: readonly Boot[]): boolean {
+function overlap(boots: readonly Incarnation[]): boolean {
   if (boots.length < 2) return false;
   return boots.some((older) =>
     boots.some((newer) => newer.firstAt > older.firstAt && older.lastAt >= newer.firstAt + OVERLAP_MS),

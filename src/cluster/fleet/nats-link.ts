@@ -115,7 +115,7 @@ export class NatsLink implements Link, Carrying {
         throw troubleOf(machine, "conflict", null);
       }
       sentTo.add(boot);
-      const outcome = await requests.ask(machine, subject, body, {
+      const outcome = await requests.request(machine, subject, body, {
         key: crypto.randomUUID(),
         headers: { ...headers(), [headerNames.boot]: boot },
         isGone: () => this.isGone(boot),
@@ -130,7 +130,7 @@ export class NatsLink implements Link, Carrying {
           if (!isAgain) continue;
           throw this.unreachable();
         case "nobody":
-          members.isSilent(machine);
+          members.markSilent(machine);
           throw this.unreachable();
         case "denied":
           throw denied(operation, access, identity);
@@ -215,7 +215,7 @@ export class NatsLink implements Link, Carrying {
 
   /** Whether it sends a heartbeat when asked. */
   isThere(): Promise<boolean> {
-    const beat = this.parts.members.next(this.machine, PROBE_MS);
+    const beat = this.parts.members.nextHeartbeat(this.machine, PROBE_MS);
     this.parts.connection.publish(serviceSubject("PING", this.machine), "");
     return beat;
   }
@@ -237,7 +237,7 @@ export class NatsLink implements Link, Carrying {
     this.probedAt = now;
     const { requests, members } = this.parts;
     requests.announce(this.machine, serviceSubject("INFO", this.machine), new Uint8Array(), {}, () =>
-      members.isSilent(this.machine),
+      members.markSilent(this.machine),
     );
   }
 

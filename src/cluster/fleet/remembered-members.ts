@@ -38,7 +38,7 @@ const FileSchema = v.record(v.string(), v.unknown());
 const json = <S extends v.GenericSchema>(schema: S) => v.pipe(v.string(), v.parseJson(), schema);
 
 export class RememberedMembers {
-  private written = 0;
+  private writtenChanges = 0;
   private timer: Timer | null = null;
   private isBucketRead = false;
 
@@ -46,21 +46,21 @@ export class RememberedMembers {
     private readonly instance: Instance,
     private readonly members: Members,
   ) {
-    this.read();
+    this.readAll();
     // The file's existence shows that this instance has a fleet.
     if (!fs.existsSync(this.path)) this.write();
   }
 
   /** Called often; writes only changes. */
-  look(): void {
-    if (this.members.changes === this.written || this.timer !== null) return;
+  writeChanges(): void {
+    if (this.members.changes === this.writtenChanges || this.timer !== null) return;
     this.timer = setTimeout(() => this.write(), WRITE_MS);
     this.timer.unref();
   }
 
   stop(): void {
     clearTimeout(this.timer ?? undefined);
-    if (this.members.changes !== this.written) this.write();
+    if (this.members.changes !== this.writtenChanges) this.write();
   }
 
   /** Reads the bucket once; without JetStream, or without the bucket, it gives nothing. */
@@ -70,7 +70,7 @@ export class RememberedMembers {
     const keys = `$KV.${MACHINES_BUCKET}.`;
     const ask = async (subject: string, body: object | null) => {
       const text = body === null ? "" : JSON.stringify(body);
-      const outcome = await requests.ask("$js", subject, text, { patienceMs: BUCKET_MS });
+      const outcome = await requests.request("$js", subject, text, { patienceMs: BUCKET_MS });
       return outcome.kind === "answer" ? outcome.text : null;
     };
     const info = v.safeParse(
@@ -90,14 +90,14 @@ export class RememberedMembers {
           // A body would make it another request, which is refused.
           const text = await ask(`$JS.API.DIRECT.GET.KV_${MACHINES_BUCKET}.${keys}${name}`, null);
           const value = v.safeParse(json(v.unknown()), text);
-          if (value.success) this.known(name, value.output);
+          if (value.success) this.readEntry(name, value.output);
         }),
       );
     }
   }
 
   /** An invalid entry does not affect the others: each machine has written its own. */
-  private known(name: string, value: unknown): void {
+  private readEntry(name: string, value: unknown): void {
     const parsed = v.safeParse(RememberedMemberSchema, value);
     if (!parsed.success || !isMachineName(name)) return;
     const { beat, heard_at, sessions } = parsed.output;
@@ -111,13 +111,13 @@ export class RememberedMembers {
     return rememberedFile(this.instance);
   }
 
-  private read(): void {
+  private readAll(): void {
     try {
       if (!checkOwnFile(this.path) || fs.statSync(this.path).size > MAX_BYTES) return;
       const parsed = v.safeParse(json(FileSchema), fs.readFileSync(this.path, "utf8"));
       if (!parsed.success) return;
-      for (const [name, member] of Object.entries(parsed.output)) this.known(name, member);
-      this.written = this.members.changes;
+      for (const [name, member] of Object.entries(parsed.output)) this.readEntry(name, member);
+      this.writtenChanges = this.members.changes;
     } catch {
       // Unreadable: heartbeats will report the machines.
     }
@@ -125,7 +125,7 @@ export class RememberedMembers {
 
   private write(): void {
     this.timer = null;
-    this.written = this.members.changes;
+    this.writtenChanges = this.members.changes;
     // Joined from each machine's cached text: serializing thousands again would delay every request.
     const all = this.members.names.map((name) => {
       const listed = this.members.lastList(name);

@@ -12,9 +12,9 @@ import type { FleetConnection, FleetMessage } from "./connection.ts";
 /** Largest answer that is read, in bytes, as on every other link. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** Interval between liveness checks of the asked machine, in ms. */
-const LOOK_MS = 1_000;
+const LIVENESS_CHECK_MS = 1_000;
 /** Time in which a server reports a message without a receiver, in ms: a round trip, and a busy machine. */
-const NOBODY_MS = 5_000;
+const NO_RECEIVER_MS = 5_000;
 /** NATS's status for a message without a receiver. */
 const NO_RESPONDERS = 503;
 
@@ -37,9 +37,9 @@ interface AskOptions {
   readonly refusedBy?: (boot: string) => Promise<boolean>;
 }
 
-interface Pending {
+interface PendingRequest {
   /** The asked machine. */
-  readonly from: string;
+  readonly machine: string;
   readonly subject: string;
   readonly boot: string;
   /** By performance.now(), in ms. */
@@ -53,33 +53,33 @@ interface Pending {
 }
 
 export class FleetRequests {
-  private readonly pending = new Map<string, Pending>();
+  private readonly pending = new Map<string, PendingRequest>();
   /** Checks that the asked machines are still present while answers are missing; one timer for all. */
-  private looking: Timer | null = null;
-  private next = 1;
-  private readonly asking = { [ASKING_HEADER]: crypto.randomUUID() };
+  private livenessTimer: Timer | null = null;
+  private nextReply = 1;
+  private readonly askingHeader = { [ASKING_HEADER]: crypto.randomUUID() };
 
   constructor(private readonly connection: FleetConnection) {
     connection.subscribe(connection.inboxOf("*", "*"), (message) => this.received(message));
   }
 
-  /** @param from the answering machine, or `$js` */
-  async ask(from: string, subject: string, body: string, options: AskOptions = {}): Promise<RequestOutcome> {
+  /** @param machine the answering machine, or `$js` */
+  async request(machine: string, subject: string, body: string, options: AskOptions = {}): Promise<RequestOutcome> {
     const { headers = {}, isGone, key, signal, patienceMs, refusedBy } = options;
     if (signal?.aborted === true) return { kind: "cancelled" };
-    const reply = this.connection.inboxOf(from, String(this.next++));
+    const reply = this.connection.inboxOf(machine, String(this.nextReply++));
     const outcome = Promise.withResolvers<RequestOutcome>();
     let late: Timer | null = null;
     const sent = {
       reply,
-      headers: { ...headers, ...this.asking, ...defined({ [headerNames.key]: key }) },
+      headers: { ...headers, ...this.askingHeader, ...defined({ [headerNames.key]: key }) },
     };
     const cancel = (): void => {
       this.connection.publish(subject, "", { reply, headers: { ...sent.headers, [headerNames.control]: "cancel" } });
       outcome.resolve({ kind: "cancelled" });
     };
-    this.expect(reply, { from, subject, isGone, refusedBy, end: outcome.resolve }, headers);
-    this.looking ??= setInterval(() => this.look(), LOOK_MS).unref();
+    this.expect(reply, { machine, subject, isGone, refusedBy, end: outcome.resolve }, headers);
+    this.livenessTimer ??= setInterval(() => this.checkLiveness(), LIVENESS_CHECK_MS).unref();
     try {
       if (Buffer.byteLength(body) > this.connection.maxBytes - 4096) {
         return this.connection.isUp ? { kind: "too_large" } : { kind: "not_sent" };
@@ -95,41 +95,41 @@ export class FleetRequests {
     }
   }
 
-  /** Sends a message without an answer; `gone` is called if it has no receiver. */
+  /** Sends a message without an answer; `nobody` is called if it has no receiver. */
   announce(
-    from: string,
+    machine: string,
     subject: string,
     body: Uint8Array,
     headers: Readonly<Record<string, string>>,
     nobody: () => void,
   ): boolean {
-    const reply = this.connection.inboxOf(from, String(this.next++));
+    const reply = this.connection.inboxOf(machine, String(this.nextReply++));
     const end = (outcome: RequestOutcome): void => {
       clearTimeout(timer);
       this.pending.delete(reply);
       if (outcome.kind !== "lost") nobody();
     };
-    const timer = setTimeout(() => this.pending.delete(reply), NOBODY_MS);
-    this.expect(reply, { from, subject, refusedBy: async () => true, end }, headers);
-    return this.connection.publish(subject, body, { reply, headers: { ...headers, ...this.asking } });
+    const timer = setTimeout(() => this.pending.delete(reply), NO_RECEIVER_MS);
+    this.expect(reply, { machine, subject, refusedBy: async () => true, end }, headers);
+    return this.connection.publish(subject, body, { reply, headers: { ...headers, ...this.askingHeader } });
   }
 
   private expect(
     reply: string,
-    asked: Pick<Pending, "from" | "subject" | "isGone" | "refusedBy" | "end">,
+    asked: Pick<PendingRequest, "machine" | "subject" | "isGone" | "refusedBy" | "end">,
     headers: Readonly<Record<string, string>>,
   ): void {
     const boot = headers[headerNames.boot] ?? "";
     this.pending.set(reply, { ...asked, boot, askedAt: performance.now(), parts: [], bytes: 0, missing: 0 });
   }
 
-  private look(): void {
+  private checkLiveness(): void {
     if (this.pending.size === 0) {
-      clearInterval(this.looking ?? undefined);
-      this.looking = null;
+      clearInterval(this.livenessTimer ?? undefined);
+      this.livenessTimer = null;
     }
     // Recent requests are skipped: a list sends thousands at once.
-    const before = performance.now() - LOOK_MS / 2;
+    const before = performance.now() - LIVENESS_CHECK_MS / 2;
     for (const { askedAt, isGone, end } of [...this.pending.values()]) {
       if (askedAt <= before && isGone?.() === true) end({ kind: "lost" });
     }
@@ -137,11 +137,11 @@ export class FleetRequests {
 
   /**
    * The connection is lost, this process's or a machine's: pending requests may have been executed.
-   * @param from the asked machine; absent: all
+   * @param machine the asked machine; absent: all
    */
-  lost(from?: string): void {
+  connectionLost(machine?: string): void {
     for (const each of [...this.pending.values()]) {
-      if (from === undefined || each.from === from) each.end({ kind: "lost" });
+      if (machine === undefined || each.machine === machine) each.end({ kind: "lost" });
     }
   }
 

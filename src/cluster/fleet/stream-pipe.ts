@@ -33,7 +33,7 @@ export interface StreamParts {
 export function streamPipe(
   { connection, requests, streams }: StreamParts,
   { machine, access, boot, target }: StreamTo,
-  { received, lost }: PipeEvents,
+  { received, connectionLost }: PipeEvents,
 ): Pipe {
   const { user } = connection.identity;
   const stream = newStreamName();
@@ -51,7 +51,7 @@ export function streamPipe(
   function gone(isEnded = false): void {
     if (isOver) return;
     end();
-    lost(isEnded);
+    connectionLost(isEnded);
   }
   const send = (message: StreamMessage): void => {
     if (isOver) return;

@@ -27,7 +27,7 @@ export class ThroughServer implements Transport {
     return this.base;
   }
 
-  lost(): void {
+  connectionLost(): void {
     this.base = null;
   }
 

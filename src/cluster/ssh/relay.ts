@@ -62,14 +62,14 @@ class Channel {
 
   constructor(
     private readonly wire: Wire,
-    private readonly ended: () => void,
+    private readonly onEnd: () => void,
   ) {
     this.down = new Outbox((bytes) => wire.write(bytes));
   }
 
   get events() {
     return {
-      data: (bytes: Uint8Array) => this.typed(bytes),
+      data: (bytes: Uint8Array) => this.personTyped(bytes),
       drain: () => {
         if (this.down.drain()) this.drained?.resolve();
       },
@@ -79,7 +79,7 @@ class Channel {
 
   start(args: readonly string[]): void {
     this.child = Bun.spawn([...args], { stdin: "pipe", stdout: "pipe", stderr: "ignore" });
-    void this.read(this.child.stdout);
+    void this.readOutput(this.child.stdout);
   }
 
   end(): void {
@@ -88,10 +88,10 @@ class Channel {
     this.drained?.resolve();
     this.child?.kill();
     this.wire.end();
-    this.ended();
+    this.onEnd();
   }
 
-  private typed(bytes: Uint8Array): void {
+  private personTyped(bytes: Uint8Array): void {
     const { child, wire } = this;
     if (child === null || this.isOver) return;
     const taken = writeThrough(child.stdin, bytes);
@@ -103,7 +103,7 @@ class Channel {
     );
   }
 
-  private async read(stdout: ReadableStream<Uint8Array>): Promise<void> {
+  private async readOutput(stdout: ReadableStream<Uint8Array>): Promise<void> {
     try {
       for await (const bytes of stdout) {
         if (this.isOver) return;

@@ -50,7 +50,7 @@ const changedKey = /REMOTE HOST IDENTIFICATION HAS CHANGED/;
 
 export class SshTransport implements Transport {
   base: Base | null = null;
-  private readonly places: SshPlaces;
+  private readonly sshPaths: SshPlaces;
   private relay: StdioRelay | null = null;
 
   constructor(
@@ -58,8 +58,8 @@ export class SshTransport implements Transport {
     private readonly options: SshOptions,
   ) {
     const { user, host, port, instance } = address;
-    this.places = sshPlaces(options.instance, JSON.stringify([options.program.words, user, host, port, instance]));
-    this.base = fs.existsSync(this.places.forwarded) ? baseAt(this.places.forwarded) : null;
+    this.sshPaths = sshPlaces(options.instance, JSON.stringify([options.program.words, user, host, port, instance]));
+    this.base = fs.existsSync(this.sshPaths.forwarded) ? baseAt(this.sshPaths.forwarded) : null;
   }
 
   get host(): string {
@@ -67,24 +67,25 @@ export class SshTransport implements Transport {
   }
 
   async open(): Promise<Base> {
-    const { places } = this;
+    const { sshPaths } = this;
     const timeoutMs = this.options.person === undefined ? LOGIN_MS * 2 : ASKED_LOGIN_MS * 2;
     return withLock(
-      places.lock,
+      sshPaths.lock,
       async () => {
         // Another process may have made it meanwhile.
-        if (fs.existsSync(places.forwarded) && (await answers(places.forwarded))) return this.found(places.forwarded);
+        if (fs.existsSync(sshPaths.forwarded) && (await answers(sshPaths.forwarded)))
+          return this.baseAt(sshPaths.forwarded);
         const there = await this.ensure();
         await this.forward(there);
-        if (await answers(places.forwarded)) return this.found(places.forwarded);
-        fs.rmSync(places.forwarded, { force: true });
-        return this.found(await this.relayed());
+        if (await answers(sshPaths.forwarded)) return this.baseAt(sshPaths.forwarded);
+        fs.rmSync(sshPaths.forwarded, { force: true });
+        return this.baseAt(await this.relayed());
       },
       { timeoutMs },
     );
   }
 
-  lost(): void {
+  connectionLost(): void {
     this.base = null;
   }
 
@@ -98,7 +99,7 @@ export class SshTransport implements Transport {
   /** Ends the master, and all connections over it. */
   async end(): Promise<void> {
     await this.close();
-    await endMasters(this.options, this.places.control);
+    await endMasters(this.options, this.sshPaths.control);
   }
 
   /** Runs a script there. @throws WshError machine_unreachable with ssh's message */
@@ -162,7 +163,7 @@ export class SshTransport implements Transport {
     }
     yield { step: "binary", ok: true, text: `the remote wsh listens at ${remoteSocket}` };
     await this.forward(remoteSocket);
-    const isForwarded = await answers(this.places.forwarded);
+    const isForwarded = await answers(this.sshPaths.forwarded);
     if (isForwarded) yield { step: "socket", ok: true, text: "forwarded" };
     else {
       const text = "the remote sshd does not forward Unix sockets: each request uses `wsh proxy`";
@@ -193,7 +194,7 @@ export class SshTransport implements Transport {
 
   private async forward(there: string): Promise<void> {
     const { program } = this.options;
-    const { control, forwarded: here } = this.places;
+    const { control, forwarded: here } = this.sshPaths;
     // The master assumes that a deleted socket still exists.
     await runSsh(forwardArgs(program, this.address, control, "cancel", { here, there }), { timeoutMs: MASTER_MS });
     fs.rmSync(here, { force: true });
@@ -202,28 +203,28 @@ export class SshTransport implements Transport {
 
   private async relayed(): Promise<string> {
     this.relay?.stop();
-    this.relay = new StdioRelay(this.places.relay, this.options.program, this.address, this.places.control);
+    this.relay = new StdioRelay(this.sshPaths.relay, this.options.program, this.address, this.sshPaths.control);
     this.relay.listen();
-    if (await answers(this.places.relay)) return this.places.relay;
+    if (await answers(this.sshPaths.relay)) return this.sshPaths.relay;
     throw this.unreachable("its server cannot be reached by a forwarded socket or by `wsh proxy`");
   }
 
   /** A killed master leaves its socket behind, and ssh would then connect without a master. */
   private async dropDeadMaster(): Promise<void> {
-    if (!fs.existsSync(this.places.control)) return;
+    if (!fs.existsSync(this.sshPaths.control)) return;
     const { code } = await runSsh(this.masterArgs("check"), { timeoutMs: MASTER_MS });
-    if (code !== 0) fs.rmSync(this.places.control, { force: true });
+    if (code !== 0) fs.rmSync(this.sshPaths.control, { force: true });
   }
 
   private runArgs(script: string, batch: boolean): string[] {
-    return runArgs(this.options.program, this.address, this.places.control, { script, batch });
+    return runArgs(this.options.program, this.address, this.sshPaths.control, { script, batch });
   }
 
   private masterArgs(action: string): string[] {
-    return masterArgs(this.options.program, this.address, this.places.control, action);
+    return masterArgs(this.options.program, this.address, this.sshPaths.control, action);
   }
 
-  private found(socket: string): Base {
+  private baseAt(socket: string): Base {
     this.base = baseAt(socket);
     return this.base;
   }

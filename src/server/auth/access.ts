@@ -56,7 +56,8 @@ export function createAccess(options: AccessOptions): Access {
     guard: {
       ...names,
       corsOrigins: new Set(options.corsOrigins),
-      tokens: () => (tokens === null ? null : tokens === "none" ? [] : [...tokens.all(), ...(login?.tokens() ?? [])]),
+      tokens: () =>
+        tokens === null ? null : tokens === "none" ? [] : [...tokens.validTokens(), ...(login?.tokens() ?? [])],
     },
     get login() {
       return login;

@@ -16,7 +16,7 @@ export type Verdict =
       /** Distinguishes a token from an earlier one of the same name. */
       readonly tokenId: string;
       /** Aborts when the token ends; null: it has no end. */
-      readonly ended: AbortSignal | null;
+      readonly endSignal: AbortSignal | null;
       /** Id of the only session that the token permits. */
       readonly session?: string;
       /** End of the token, in ms since 1970. */
@@ -43,7 +43,7 @@ export interface KnownToken {
   /** Set for a link given to others: it decides no sizes. */
   readonly share?: true;
   /** Aborts when it is revoked or expires; null: it has no end. */
-  readonly ended: AbortSignal | null;
+  readonly endSignal: AbortSignal | null;
 }
 
 export interface GuardPolicy {
@@ -102,7 +102,7 @@ export function checkOrigin(policy: GuardPolicy, headers: Headers): Verdict | nu
 
 export function checkToken(policy: GuardPolicy, headers: Headers): Verdict {
   const tokens = policy.tokens();
-  if (tokens === null) return { ok: true, access: "admin", tokenName: "none", tokenId: "none", ended: null };
+  if (tokens === null) return { ok: true, access: "admin", tokenName: "none", tokenId: "none", endSignal: null };
   const authorization = headers.get("authorization");
   // The scheme's case does not matter (RFC 9110 §11.1).
   const token = /^bearer +(.+)$/i.exec(authorization ?? "")?.[1];
@@ -120,7 +120,7 @@ export function checkToken(policy: GuardPolicy, headers: Headers): Verdict {
     access: held.access,
     tokenName: held.name,
     tokenId: held.id,
-    ended: held.ended,
+    endSignal: held.endSignal,
     ...defined({ session: held.session, share: held.share, expiresAt: held.expiresAt }),
   };
 }

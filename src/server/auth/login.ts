@@ -42,7 +42,7 @@ interface LoginPort {
 export class Login {
   /** Expiry of each code, and of each correctly answered challenge. Oldest first. */
   private readonly codes = new Map<string, number>();
-  private readonly used = new Map<string, number>();
+  private readonly usedChallenges = new Map<string, number>();
   /** Seals challenges, so that this server recognises its own. */
   private readonly secret = randomToken();
   private bearers: Bearer[] = [];
@@ -133,7 +133,7 @@ export class Login {
     }
     // Of two identical answers, only the first is accepted.
     if (!this.isOpen(given.device, nonce)) throw new WshError("request_conflict", "the challenge was used meanwhile");
-    this.used.set(nonce, this.now() + CHALLENGE_MS);
+    this.usedChallenges.set(nonce, this.now() + CHALLENGE_MS);
     await noteUse(this.port.instance, device.id);
     const token = randomToken();
     const now = this.now();
@@ -147,9 +147,9 @@ export class Login {
   /** Whether this server issued the challenge to this device, it has not expired, and it was not used. */
   private isOpen(device: string, nonce: string): boolean {
     const now = this.now();
-    for (const [each, expires] of this.used) if (expires <= now) this.used.delete(each);
+    for (const [each, expires] of this.usedChallenges) if (expires <= now) this.usedChallenges.delete(each);
     const [until = "", random = "", seal = ""] = nonce.split(".");
-    if (seal !== this.sealOf(device, `${until}.${random}`) || this.used.has(nonce)) return false;
+    if (seal !== this.sealOf(device, `${until}.${random}`) || this.usedChallenges.has(nonce)) return false;
     return Number.parseInt(until, 36) > now;
   }
 

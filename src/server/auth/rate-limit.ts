@@ -28,7 +28,7 @@ export class RateLimit {
   ) {}
 
   /** Takes one request. @returns seconds to wait (at least 1); null: it may proceed */
-  take(address: string): number | null {
+  admit(address: string): number | null {
     const wait = this.wait(address);
     if (wait === null) this.bucketOf(address).tokens--;
     return wait;
@@ -66,7 +66,7 @@ export class FailedAttempts {
 
   /** Counts an attempt. @throws WshError rate_limited */
   add(peer: string | null): void {
-    const wait = this.limit.take(peer ?? "unknown");
+    const wait = this.limit.admit(peer ?? "unknown");
     if (wait !== null) throw new WshError("rate_limited", "too many failed attempts", { retry_after_s: wait });
   }
 }

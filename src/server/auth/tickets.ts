@@ -21,7 +21,7 @@ export class Tickets {
 
   constructor(
     private readonly max: number,
-    private readonly now: () => number = () => performance.now(),
+    private readonly clock: () => number = () => performance.now(),
   ) {}
 
   /** @throws WshError resource_limit_reached */
@@ -30,7 +30,7 @@ export class Tickets {
     const shares = [...this.tickets.values()].map((ticket) => ticket.share);
     requireRoom(this.max, share, shares, "tickets are unused");
     const ticket = randomToken();
-    this.tickets.set(ticket, { admitted, share, expires: this.now() + TICKET_LIFE_MS });
+    this.tickets.set(ticket, { admitted, share, expires: this.clock() + TICKET_LIFE_MS });
     return ticket;
   }
 
@@ -38,12 +38,12 @@ export class Tickets {
   redeem(ticket: string): Admitted | null {
     const entry = this.tickets.get(ticket);
     this.tickets.delete(ticket);
-    if (entry === undefined || entry.expires <= this.now() || entry.admitted.ended?.aborted === true) return null;
+    if (entry === undefined || entry.expires <= this.clock() || entry.admitted.endSignal?.aborted === true) return null;
     return entry.admitted;
   }
 
   private forgetExpired(): void {
-    const now = this.now();
+    const now = this.clock();
     // Oldest first: all have the same lifetime.
     for (const [ticket, { expires }] of this.tickets) {
       if (expires > now) return;

@@ -28,17 +28,17 @@ export interface Credential {
 }
 
 export class TokenStore implements Disposable {
-  private readonly namedTokens: WatchedList<Named>;
+  private readonly namedTokens: WatchedList<NamedEntry>;
   private readonly devices: WatchedList<Device>;
   private readonly instanceToken: KnownToken;
 
   constructor(instance: Instance, token: string, logger: Logger) {
-    this.instanceToken = { id: "own", name: "own", digest: digestToken(token), access: "admin", ended: null };
+    this.instanceToken = { id: "own", name: "own", digest: digestToken(token), access: "admin", endSignal: null };
     prepareStateDir(instance);
     const ended = (name: string): void => logger.info("a token is no longer valid", { token: name });
-    this.namedTokens = new WatchedList<Named>({
+    this.namedTokens = new WatchedList<NamedEntry>({
       path: tokensFile(instance),
-      read: () => readTokens(instance).map(namedToken),
+      readFile: () => readTokens(instance).map(namedToken),
       // A token whose rights have changed is another one.
       key: ({ id, access, session, expiresAt, browser }) => JSON.stringify([id, access, session, expiresAt, browser]),
       endOf: ({ expiresAt }) => expiresAt ?? null,
@@ -48,7 +48,7 @@ export class TokenStore implements Disposable {
     });
     this.devices = new WatchedList<Device>({
       path: devices.path(instance),
-      read: () => devices.read(instance),
+      readFile: () => devices.read(instance),
       key: ({ id, origin, key }) => JSON.stringify([id, origin, key]),
       endOf: () => null,
       failed: (error) => logger.error("the devices cannot be used", { error }),
@@ -57,20 +57,20 @@ export class TokenStore implements Disposable {
   }
 
   /** Every valid token except those of browsers. Runs once per request. */
-  all(): readonly KnownToken[] {
-    return [this.instanceToken, ...this.namedTokens.now.filter(({ share }) => share === undefined)];
+  validTokens(): readonly KnownToken[] {
+    return [this.instanceToken, ...this.namedTokens.entriesNow.filter(({ share }) => share === undefined)];
   }
 
   /** Valid links. */
   links(): readonly ShareLink[] {
-    return this.namedTokens.now.filter(({ share }) => share === true);
+    return this.namedTokens.entriesNow.filter(({ share }) => share === true);
   }
 
   /** Browsers admitted now: a person's own, and those that have used a link. */
   credentials(): readonly Credential[] {
-    const own = this.devices.now.map((device): Credential => {
-      const { id, key, origin, ended } = device;
-      const token = { id: `${DEVICE_PREFIX}${id}`, name: deviceToken(device), access: "admin", ended } as const;
+    const own = this.devices.entriesNow.map((device): Credential => {
+      const { id, key, origin, endSignal } = device;
+      const token = { id: `${DEVICE_PREFIX}${id}`, name: deviceToken(device), access: "admin", endSignal } as const;
       return { id, key, origin, name: device.name, token };
     });
     const guests = this.links().flatMap(({ browser, digest: _, ...token }): readonly Credential[] =>
@@ -90,10 +90,10 @@ export function deviceToken({ name }: Pick<Device, "name">): string {
   return `${DEVICE_PREFIX}${name}`;
 }
 
-type Named = Omit<KnownToken, "ended"> & Pick<StoredToken, "browser">;
-export type ShareLink = Watched<Named>;
+type NamedEntry = Omit<KnownToken, "endSignal"> & Pick<StoredToken, "browser">;
+export type ShareLink = Watched<NamedEntry>;
 
-function namedToken({ name, digest, access, session, expires_at, share, browser }: StoredToken): Named {
+function namedToken({ name, digest, access, session, expires_at, share, browser }: StoredToken): NamedEntry {
   return {
     id: `${name}:${digest.slice(0, TOKEN_ID_LENGTH)}`,
     name,

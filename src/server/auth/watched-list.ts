@@ -8,17 +8,17 @@ import fs from "node:fs";
 import { basename, dirname } from "node:path";
 
 /** Longest interval between checks for expired entries, in ms: the clock may be set, and the machine may sleep. */
-const LOOK_MS = 10_000;
+const EXPIRY_CHECK_MS = 10_000;
 /** Interval between checks of a file that cannot be watched, in ms. */
-const UNWATCHED_MS = 500;
+const FILE_POLL_MS = 500;
 
 /** An entry, and the signal of its end. */
-export type Watched<T> = T & { readonly ended: AbortSignal };
+export type Watched<T> = T & { readonly endSignal: AbortSignal };
 
 interface WatchedListPort<T> {
   readonly path: string;
   /** @throws when the file cannot be trusted */
-  read(): readonly T[];
+  readFile(): readonly T[];
   /** Identifies an entry: connections opened under another key are ended. */
   key(entry: T): string;
   /** Its expiry, in ms since 1970; null: it does not expire. */
@@ -39,37 +39,37 @@ export class WatchedList<T extends object> implements Disposable {
   private version = "";
   private watcher: fs.FSWatcher | null = null;
   /** Polls the file when the system's watches are exhausted. */
-  private looks: Timer | null = null;
+  private pollTimer: Timer | null = null;
   /** Runs while a valid entry will expire. */
   private timer: Timer | null = null;
 
   constructor(private readonly port: WatchedListPort<T>) {
-    this.look();
+    this.refresh();
     try {
       this.watcher = fs.watch(dirname(port.path), { persistent: false }, (_, name) => {
-        if (name === null || name === basename(port.path)) this.look();
+        if (name === null || name === basename(port.path)) this.refresh();
       });
       this.watcher.on("error", () => {});
     } catch {
-      this.looks = setInterval(() => this.look(), UNWATCHED_MS);
-      this.looks.unref();
+      this.pollTimer = setInterval(() => this.refresh(), FILE_POLL_MS);
+      this.pollTimer.unref();
     }
   }
 
   /** Runs once per request. */
-  get now(): readonly Watched<T>[] {
-    this.look();
-    if (this.timer !== null) this.endOld();
+  get entriesNow(): readonly Watched<T>[] {
+    this.refresh();
+    if (this.timer !== null) this.endExpired();
     return [...this.entries.values()].map(({ entry }) => entry);
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.timer ?? undefined);
-    clearInterval(this.looks ?? undefined);
+    clearInterval(this.pollTimer ?? undefined);
     this.watcher?.close();
   }
 
-  private look(): void {
+  private refresh(): void {
     const { port } = this;
     const stat = fs.lstatSync(port.path, { bigint: true, throwIfNoEntry: false });
     const version = stat === undefined ? "absent" : `${stat.ino}:${stat.mtimeNs}:${stat.mode}`;
@@ -77,26 +77,28 @@ export class WatchedList<T extends object> implements Disposable {
     this.version = version;
     let read: readonly T[] = [];
     try {
-      read = port.read();
+      read = port.readFile();
     } catch (error) {
       port.failed(error);
     }
     const before = this.entries;
     const now = Date.now();
     const living = read.filter((entry) => (port.endOf(entry) ?? now + 1) > now);
-    this.entries = new Map(living.map((entry) => [port.key(entry), before.get(port.key(entry)) ?? this.hold(entry)]));
+    this.entries = new Map(
+      living.map((entry) => [port.key(entry), before.get(port.key(entry)) ?? this.watchEntry(entry)]),
+    );
     for (const [key, held] of before) if (!this.entries.has(key)) this.end(held);
-    this.endOld();
+    this.endExpired();
   }
 
-  private hold(entry: T): WatchedEntry<T> {
+  private watchEntry(entry: T): WatchedEntry<T> {
     const end = new AbortController();
-    return { entry: { ...entry, ended: end.signal }, end, endsAt: this.port.endOf(entry) };
+    return { entry: { ...entry, endSignal: end.signal }, end, endsAt: this.port.endOf(entry) };
   }
 
-  private endOld(): void {
+  private endExpired(): void {
     const now = Date.now();
-    let next = LOOK_MS;
+    let next = EXPIRY_CHECK_MS;
     let isWaiting = false;
     for (const [key, held] of this.entries) {
       if (held.endsAt === null) continue;
@@ -109,7 +111,7 @@ export class WatchedList<T extends object> implements Disposable {
       }
     }
     clearTimeout(this.timer ?? undefined);
-    this.timer = isWaiting ? setTimeout(() => this.endOld(), next) : null;
+    this.timer = isWaiting ? setTimeout(() => this.endExpired(), next) : null;
     this.timer?.unref();
   }
 

@@ -26,7 +26,7 @@ export interface JoinOptions {
   readonly end: LinkEnd;
 }
 
-export interface Joined {
+export interface FleetJoin {
   readonly isMachine: boolean;
   /** Why this server is not connected to its fleet; null: it is, or no server of the fleet was asked so far. */
   readonly problem: string | null;
@@ -40,7 +40,7 @@ export interface Joined {
 export function joinFleet(
   file: string,
   { instance, logger, hostname, boot, proxies, machines, standing, end }: JoinOptions,
-): Joined {
+): FleetJoin {
   const credentials = readCredentials(file);
   const identity = identityOf(credentials);
   const log = (text: string, details: Readonly<Record<string, unknown>>): void => logger.info(text, details);
@@ -61,11 +61,11 @@ export function joinFleet(
     boot,
     hostname,
     log,
-    standing,
+    placementReport: standing,
     isSettled: () => proxies.known.every((proxy) => proxy.freshness === "known"),
     list: () => proxies.list(),
     called: (body, context, asked, asking) => end.called(body, context, asked, { isOwnAlone: true, asking }),
-    heard: (asking) => end.leases.heard(asking),
+    callerWaits: (asking) => end.leases.renew(asking),
     refused: (operation, context, code) => end.refused(operation, context, code),
     cancel: (key) => end.cancel(key),
     stream: (target, context) => end.stream(target, context),
@@ -75,8 +75,8 @@ export function joinFleet(
     get problem() {
       return machine.problem;
     },
-    changed: (isNews) => machine.changed(isNews),
-    happened: (event) => machine.happened(event),
+    changed: (isNews) => machine.listChanged(isNews),
+    happened: (event) => machine.publishEvent(event),
     close: () => machine.close(),
   };
 }

@@ -28,8 +28,8 @@ import { FleetRequestsHere, type FleetRequestsOptions } from "./requests.ts";
 import { FleetStreams } from "./streams.ts";
 
 /** Delay from a change to its heartbeat, and shortest interval between two heartbeats, in ms. */
-const TELL_MS = 30;
-const APART_MS = 200;
+const CHANGE_DELAY_MS = 30;
+const MIN_INTERVAL_MS = 200;
 /** Delay from a change to the write of this machine's remembered state, in ms: it is written completely. */
 const REMEMBER_MS = 2_000;
 /** Maximum tags of a machine: a heartbeat is small. */
@@ -40,7 +40,7 @@ const MAX_REMEMBERED_BYTES = 256 * 1024;
 interface FleetMachineOptions {
   readonly boot: string;
   readonly hostname: string;
-  readonly standing: () => PlacementReport;
+  readonly placementReport: () => PlacementReport;
   /** Whether the list is constant until the next report. */
   readonly isSettled: () => boolean;
   readonly list: () => Promise<readonly SessionInfo[]>;
@@ -48,7 +48,7 @@ interface FleetMachineOptions {
   readonly refused: FleetRequestsOptions["refused"];
   readonly cancel: FleetRequestsOptions["cancel"];
   /** A caller with a pending request is still waiting. */
-  readonly heard: (asking: string) => void;
+  readonly callerWaits: (asking: string) => void;
   readonly stream: (target: string, context: CallContext) => Promise<SessionRelay>;
   readonly log: (text: string, details: Readonly<Record<string, unknown>>) => void;
 }
@@ -58,12 +58,12 @@ export class FleetMachine {
   private readonly requests: FleetRequestsHere;
   private readonly streams: FleetStreams;
   private rev = 1;
-  private way = 0;
+  private connectionCount = 0;
   private events = 0;
   private lastHeartbeat: { readonly settled: boolean; readonly at: number } = { settled: false, at: 0 };
-  private telling: Timer | null = null;
-  private beating: Timer | null = null;
-  private remembering: Timer | null = null;
+  private changeTimer: Timer | null = null;
+  private heartbeatTimer: Timer | null = null;
+  private rememberTimer: Timer | null = null;
 
   constructor(
     readonly identity: FleetIdentity,
@@ -71,8 +71,8 @@ export class FleetMachine {
   ) {
     const { boot, called, refused, cancel, stream, log } = options;
     this.connection = new FleetConnection(identity, {
-      up: () => this.up(),
-      down: () => this.down(),
+      up: () => this.connected(),
+      down: () => this.disconnected(),
       refused: (error) => log("the fleet's servers refuse something", { error: error.message }),
     });
     const { connection } = this;
@@ -93,14 +93,14 @@ export class FleetMachine {
   }
 
   /** The list has changed. @param isNews whether the change matters to occasional readers of the list */
-  changed(isNews: boolean): void {
+  listChanged(isNews: boolean): void {
     this.rev++;
-    if (isNews) this.remembering ??= setTimeout(() => void this.remember(), REMEMBER_MS);
-    if (isNews || this.lastHeartbeat.settled) this.tell();
+    if (isNews) this.rememberTimer ??= setTimeout(() => void this.remember(), REMEMBER_MS);
+    if (isNews || this.lastHeartbeat.settled) this.scheduleHeartbeat();
   }
 
   /** Publishes an event of a session, numbered, so that listeners notice missed ones. */
-  happened({ event, params }: LifecycleEvent): void {
+  publishEvent({ event, params }: LifecycleEvent): void {
     const { boot } = this.options;
     this.connection.publish(
       eventSubject(this.identity.user),
@@ -109,49 +109,50 @@ export class FleetMachine {
   }
 
   async close(): Promise<void> {
-    for (const timer of [this.telling, this.beating, this.remembering]) clearTimeout(timer ?? undefined);
-    this.beat(true);
+    for (const timer of [this.changeTimer, this.heartbeatTimer, this.rememberTimer]) clearTimeout(timer ?? undefined);
+    this.sendHeartbeat(true);
     await this.connection.flush();
     await this.connection.close();
   }
 
-  private up(): void {
+  private connected(): void {
     this.options.log("connected to the fleet", { machine: this.identity.user });
-    this.way++;
-    this.beat();
+    this.connectionCount++;
+    this.sendHeartbeat();
     void this.remember();
   }
 
-  private down(): void {
+  private disconnected(): void {
     this.options.log("the connection to the fleet is lost", { error: this.connection.error?.message });
-    this.requests.lost();
-    this.streams.lost();
+    this.requests.connectionLost();
+    this.streams.connectionLost();
   }
 
-  private tell(): void {
+  private scheduleHeartbeat(): void {
     const since = performance.now() - this.lastHeartbeat.at;
-    this.telling ??= setTimeout(() => this.beat(), Math.max(TELL_MS, APART_MS - since));
+    this.changeTimer ??= setTimeout(() => this.sendHeartbeat(), Math.max(CHANGE_DELAY_MS, MIN_INTERVAL_MS - since));
   }
 
-  private beat(leaving = false): void {
-    clearTimeout(this.telling ?? undefined);
-    this.telling = null;
-    clearTimeout(this.beating ?? undefined);
+  private sendHeartbeat(leaving = false): void {
+    clearTimeout(this.changeTimer ?? undefined);
+    this.changeTimer = null;
+    clearTimeout(this.heartbeatTimer ?? undefined);
     // Up to a tenth earlier, so that a fleet's heartbeats do not coincide.
-    if (!leaving) this.beating = setTimeout(() => this.beat(), intervals.fleetBeat * (1 - Math.random() / 10));
-    const beat = this.now();
+    if (!leaving)
+      this.heartbeatTimer = setTimeout(() => this.sendHeartbeat(), intervals.fleetBeat * (1 - Math.random() / 10));
+    const beat = this.currentHeartbeat();
     this.lastHeartbeat = { settled: beat.settled, at: performance.now() };
     const message = leaving ? { ...beat, leaving } : beat;
     this.connection.publish(beatSubject(this.identity.user), JSON.stringify(message));
   }
 
-  private now(): Beat {
-    const { boot, hostname, standing, isSettled } = this.options;
-    const { sessions, load, tags, accept } = standing();
+  private currentHeartbeat(): Beat {
+    const { boot, hostname, placementReport, isSettled } = this.options;
+    const { sessions, load, tags, accept } = placementReport();
     return {
       boot,
       rev: this.rev,
-      way: this.way,
+      way: this.connectionCount,
       settled: isSettled(),
       wsh: PROTOCOL_VERSION,
       version: VERSION,
@@ -166,8 +167,8 @@ export class FleetMachine {
 
   /** NATS's service protocol; wsh processes use the heartbeat instead, which only this machine can send. */
   private answerProbe(verb: "PING" | "INFO", { reply, header }: FleetMessage): void {
-    this.options.heard(header(ASKING_HEADER));
-    if (verb === "PING") this.tell();
+    this.options.callerWaits(header(ASKING_HEADER));
+    if (verb === "PING") this.scheduleHeartbeat();
     if (reply === undefined || !/^_INBOX\.[A-Za-z0-9_-]{1,64}\.\$all\./.test(reply)) return;
     const { boot, hostname } = this.options;
     const own = { name: SERVICE, id: this.identity.user, version: VERSION, metadata: { boot, hostname } };
@@ -179,11 +180,11 @@ export class FleetMachine {
   }
 
   private async remember(): Promise<void> {
-    clearTimeout(this.remembering ?? undefined);
-    this.remembering = null;
+    clearTimeout(this.rememberTimer ?? undefined);
+    this.rememberTimer = null;
     const sessions = [...(await this.options.list())];
     const now = Date.now();
-    const value: RememberedMember = { beat: this.now(), heard_at: now, sessions: { at: now, sessions } };
+    const value: RememberedMember = { beat: this.currentHeartbeat(), heard_at: now, sessions: { at: now, sessions } };
     const text = JSON.stringify(value);
     const kept = Buffer.byteLength(text) <= MAX_REMEMBERED_BYTES ? text : JSON.stringify({ ...value, sessions: null });
     this.connection.publish(`$KV.${MACHINES_BUCKET}.${this.identity.user}`, kept);

@@ -4,7 +4,7 @@
  */
 import fs from "node:fs";
 import type { LifecycleEvent } from "../../protocol/events.ts";
-import type { Joined, JoinOptions } from "./join.ts";
+import type { FleetJoin, JoinOptions } from "./join.ts";
 
 export interface FleetFile {
   readonly path: string;
@@ -13,7 +13,7 @@ export interface FleetFile {
 }
 
 export class Membership {
-  private joined: Joined | null = null;
+  private membership: FleetJoin | null = null;
   /** Identifies the credentials in use; empty: there are none. */
   private stamp = "";
   private following: Promise<void> = Promise.resolve();
@@ -25,49 +25,49 @@ export class Membership {
 
   /** Whether it is a machine that others may need at any time. */
   get isMachine(): boolean {
-    return this.joined?.isMachine ?? false;
+    return this.membership?.isMachine ?? false;
   }
 
   /** Why this server is not connected to its fleet; null: it is, or has none. */
   get problem(): string | null {
-    return this.joined?.problem ?? null;
+    return this.membership?.problem ?? null;
   }
 
   /** @throws WshError invalid_credentials, unsafe_path, if the file was named */
   follow(): Promise<void> {
-    const next = this.following.then(() => this.look());
+    const next = this.following.then(() => this.reload());
     this.following = next.catch(() => {});
     return next;
   }
 
   /** A session's info changed. @param isNews whether a session was added, removed, or reports something */
-  changed(isNews: boolean): void {
-    this.joined?.changed(isNews);
+  sessionChanged(isNews: boolean): void {
+    this.membership?.changed(isNews);
   }
 
   happened(event: LifecycleEvent): void {
-    this.joined?.happened(event);
+    this.membership?.happened(event);
   }
 
   async close(): Promise<void> {
     await this.following;
-    await this.joined?.close();
-    this.joined = null;
+    await this.membership?.close();
+    this.membership = null;
   }
 
-  private async look(): Promise<void> {
+  private async reload(): Promise<void> {
     const { path, isNamed } = this.file;
     const stat = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
     const stamp = stat === undefined ? "" : `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
-    if (stamp === this.stamp && !(isNamed && this.joined === null)) return;
-    await this.joined?.close();
-    this.joined = null;
+    if (stamp === this.stamp && !(isNamed && this.membership === null)) return;
+    await this.membership?.close();
+    this.membership = null;
     this.options.machines.fleet = null;
     this.stamp = stamp;
     if (stamp === "" && !isNamed) return;
     try {
       const { joinFleet } = await import("./join.ts");
-      this.joined = joinFleet(path, this.options);
+      this.membership = joinFleet(path, this.options);
     } catch (thrown) {
       if (isNamed) throw thrown;
       const error = thrown instanceof Error ? thrown.message : String(thrown);

@@ -58,7 +58,7 @@ export class FleetRequestsHere {
   }
 
   /** The connection is lost: answers to running requests would reach no caller. */
-  lost(): void {
+  connectionLost(): void {
     for (const { cancel } of this.running.values()) cancel.abort();
   }
 

@@ -57,22 +57,22 @@ export class FleetStreams {
   }
 
   /** The connection is lost, and messages in transit with it. */
-  lost(): void {
+  connectionLost(): void {
     for (const stream of [...this.open.values()]) stream.end();
   }
 }
 
 class StreamHere implements RelayPeer {
   private relay: SessionRelay | null = null;
-  private sent = 0;
+  private sentCount = 0;
   private arrived = 1;
   private isOver = false;
   private silence: Timer;
 
   constructor(
     private readonly connection: FleetConnection,
-    private readonly to: StreamSubject,
-    private readonly ended: () => void,
+    private readonly recipient: StreamSubject,
+    private readonly onEnd: () => void,
   ) {
     this.silence = setTimeout(() => this.end(), SILENCE_MS);
   }
@@ -116,12 +116,15 @@ class StreamHere implements RelayPeer {
     if (this.isOver) return;
     this.isOver = true;
     clearTimeout(this.silence);
-    this.ended();
+    this.onEnd();
     this.relay?.close();
   }
 
   private publish(message: StreamMessage): void {
-    if (!this.isOver && !this.connection.publish(downSubject(this.to), encodeStreamMessage(message, this.sent++)))
+    if (
+      !this.isOver &&
+      !this.connection.publish(downSubject(this.recipient), encodeStreamMessage(message, this.sentCount++))
+    )
       this.end();
   }
 }

@@ -22,7 +22,7 @@ export function createHooks(options: GatewayOptions, call: Call, rested: () => v
     rested,
     events: eventsDir(instance),
     files: new HookFiles(instance),
-    wanted: () => hooks?.now() ?? [],
+    consumers: () => hooks?.consumers() ?? [],
     isOpen: () => settings.notify_text === "full",
     notify: (notify, notice, event) => {
       const isOpen = settings.notify_text === "full";

@@ -35,7 +35,7 @@ const MAX_WAITING_EACH = 250;
 const NOTICES_AT_ONCE = 4;
 const MINUTE_MS = 60_000;
 /** Interval between checks of programs that an earlier server began, in ms. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** Time limit of a `do` line, and of running programs at the server's end, in ms. */
 const OPERATION_MS = 30_000;
 const LAST_MS = 2_000;
@@ -46,7 +46,7 @@ interface HooksPort {
   readonly files: HookFiles;
   readonly logger: Pick<Logger, "info" | "warn">;
   /** Current hooks and notices of the settings. */
-  wanted(): readonly EventConsumer[];
+  consumers(): readonly EventConsumer[];
   /** Whether notices contain details. */
   isOpen(): boolean;
   /** Sends a notice. @throws when it was not delivered */
@@ -59,7 +59,7 @@ interface HooksPort {
 
 interface Rate {
   /** Times of the hook's last runs, in ms. */
-  begun: number[];
+  runTimes: number[];
   running: number;
   waiting: number;
   /** Time of the last log line about omitted runs, in ms. */
@@ -67,10 +67,10 @@ interface Rate {
 }
 
 /** A hook, with the AI agent for which it runs. */
-type Wanted = EventConsumer & Pick<OwnedHook, "agent">;
+type EventConsumerOfAgent = EventConsumer & Pick<OwnedHook, "agent">;
 
 export class Hooks {
-  private readonly waiting: { readonly name: string; readonly job: HookJob }[] = [];
+  private readonly waitingJobs: { readonly name: string; readonly job: HookJob }[] = [];
   private readonly rates = new Map<string, Rate>();
   private running = 0;
   private watch: Disposable | null = null;
@@ -82,7 +82,7 @@ export class Hooks {
 
   /** Number of waiting and running jobs: the server does not end on its own meanwhile. */
   get pending(): number {
-    return this.waiting.length + this.running + (this.timer === null ? 0 : 1);
+    return this.waitingJobs.length + this.running + (this.timer === null ? 0 : 1);
   }
 
   start(): void {
@@ -95,8 +95,8 @@ export class Hooks {
       else this.add(name, job);
     }
     this.reader = new EventReader(events, validCursor(files.cursor));
-    this.watch = watchEvents(events, () => this.soon());
-    this.look();
+    this.watch = watchEvents(events, () => this.scheduleRead());
+    this.readJournal();
   }
 
   /**
@@ -114,7 +114,7 @@ export class Hooks {
 
   /** Reads a last time; jobs that are due and have not begun wait for the next server. */
   async stop(): Promise<void> {
-    this.look();
+    this.readJournal();
     this.isOver = true;
     this.watch?.[Symbol.dispose]();
     clearTimeout(this.timer ?? undefined);
@@ -122,15 +122,15 @@ export class Hooks {
     while (this.running > 0 && performance.now() < deadline) await Bun.sleep(GATHER_MS);
   }
 
-  private soon(): void {
+  private scheduleRead(): void {
     this.timer ??= setTimeout(() => {
       this.timer = null;
-      this.look();
-      this.rest();
+      this.readJournal();
+      this.restAfterRun();
     }, GATHER_MS);
   }
 
-  private look(): void {
+  private readJournal(): void {
     if (this.isOver || this.reader === null) return;
     const { reader } = this;
     const before = reader.cursor;
@@ -140,18 +140,18 @@ export class Hooks {
     if (reader.cursor !== before || this.port.files.cursor === null) this.keepCursor(reader.cursor);
     // The journal may have been created since: events recorded before it is watched are read then.
     if (events.length > 0) this.watchAgain();
-    if (more || events.length > 0) this.soon();
+    if (more || events.length > 0) this.scheduleRead();
     this.begin();
   }
 
   private watchAgain(): void {
     this.watch?.[Symbol.dispose]();
-    this.watch = watchEvents(this.port.events, () => this.soon());
+    this.watch = watchEvents(this.port.events, () => this.scheduleRead());
   }
 
-  private wantedFor(event: JournalEvent): Wanted[] {
+  private wantedFor(event: JournalEvent): EventConsumerOfAgent[] {
     if (Date.now() - event.at > MAX_AGE_MS) return [];
-    const all: Wanted[] = [...this.port.wanted(), ...((event.on ?? []) as readonly OwnedHook[])];
+    const all: EventConsumerOfAgent[] = [...this.port.consumers(), ...((event.on ?? []) as readonly OwnedHook[])];
     const triggered = all.filter((each) => isWanted(each, event));
     // A channel sends one notice, even if several tables request it.
     return triggered.filter(
@@ -160,16 +160,16 @@ export class Hooks {
   }
 
   /** Records a pending run, unless its hook has too many: a flood of events must not write files. */
-  private prepare(name: string, consumer: Wanted, event: JournalEvent): void {
+  private prepare(name: string, consumer: EventConsumerOfAgent, event: JournalEvent): void {
     // The run is already recorded, and its event is being read again.
-    if (this.waiting.some((each) => each.name === name)) return;
+    if (this.waitingJobs.some((each) => each.name === name)) return;
     const { agent, ...wanted } = consumer;
     const { on: _, ...plain } = event;
     const job: HookJob = { event: plain, wanted, key: JSON.stringify(consumer), ...defined({ agent }) };
     const rate = this.rateOf(job.key);
-    const isFull = this.waiting.length >= MAX_WAITING && rate.waiting > 0;
+    const isFull = this.waitingJobs.length >= MAX_WAITING && rate.waiting > 0;
     if (isFull || rate.waiting >= MAX_WAITING_EACH) this.leaveOut(job, rate, "too many runs are waiting");
-    else if (rate.begun.length >= wanted.a_minute && rate.running < atOnce(wanted)) this.leaveOut(job, rate);
+    else if (rate.runTimes.length >= wanted.a_minute && rate.running < atOnce(wanted)) this.leaveOut(job, rate);
     else {
       try {
         this.port.files.write(name, job);
@@ -181,13 +181,13 @@ export class Hooks {
   }
 
   private add(name: string, job: HookJob): void {
-    this.waiting.push({ name, job });
+    this.waitingJobs.push({ name, job });
     this.rateOf(job.key).waiting++;
   }
 
   private begin(): void {
-    for (let at = 0; at < this.waiting.length; ) {
-      const next = this.waiting[at];
+    for (let at = 0; at < this.waitingJobs.length; ) {
+      const next = this.waitingJobs[at];
       if (next === undefined) break;
       const { name, job } = next;
       const rate = this.rateOf(job.key);
@@ -196,9 +196,9 @@ export class Hooks {
         at++;
         continue;
       }
-      this.waiting.splice(at, 1);
+      this.waitingJobs.splice(at, 1);
       rate.waiting--;
-      if (rate.begun.length < job.wanted.a_minute) {
+      if (rate.runTimes.length < job.wanted.a_minute) {
         void this.run(name, job, rate);
         continue;
       }
@@ -219,17 +219,17 @@ export class Hooks {
     let rate = this.rates.get(key);
     if (rate === undefined) {
       // Rates of ended sessions are dropped.
-      for (const [other, { begun, running, waiting }] of this.rates)
-        if (running + waiting === 0 && (begun.at(-1) ?? 0) < since) this.rates.delete(other);
-      rate = { begun: [], running: 0, waiting: 0, reported: Number.NEGATIVE_INFINITY };
+      for (const [other, { runTimes, running, waiting }] of this.rates)
+        if (running + waiting === 0 && (runTimes.at(-1) ?? 0) < since) this.rates.delete(other);
+      rate = { runTimes: [], running: 0, waiting: 0, reported: Number.NEGATIVE_INFINITY };
       this.rates.set(key, rate);
     }
-    rate.begun = rate.begun.filter((at) => at > since);
+    rate.runTimes = rate.runTimes.filter((at) => at > since);
     return rate;
   }
 
   private async run(name: string, job: HookJob, rate: Rate): Promise<void> {
-    rate.begun.push(performance.now());
+    rate.runTimes.push(performance.now());
     rate.running++;
     this.running++;
     try {
@@ -239,7 +239,7 @@ export class Hooks {
       rate.running--;
       this.running--;
       if (!this.isOver) this.begin();
-      this.rest();
+      this.restAfterRun();
     }
   }
 
@@ -351,9 +351,9 @@ export class Hooks {
       rate.running--;
       this.running--;
       this.begin();
-      this.rest();
+      this.restAfterRun();
     };
-    const timer = setInterval(look, LOOK_MS);
+    const timer = setInterval(look, CHECK_MS);
     timer.unref();
   }
 
@@ -361,7 +361,7 @@ export class Hooks {
     return [`${HOOK_MARK}=${name}`, `WSH_SOCKET=${this.port.instance.httpSocket}`];
   }
 
-  private rest(): void {
+  private restAfterRun(): void {
     if (this.pending === 0) this.port.rested();
   }
 }

@@ -49,7 +49,7 @@ function checked(options: AdmissionOptions, c: AppContext): Admitted {
 function limitRate(limit: RateLimit | undefined, c: AppContext): void {
   const { listener, peer } = c.env;
   if (limit === undefined || listener === "unix") return;
-  const wait = limit.take(peer ?? "unknown");
+  const wait = limit.admit(peer ?? "unknown");
   if (wait !== null) throw new WshError("rate_limited", "too many requests", { retry_after_s: wait });
 }
 
@@ -74,14 +74,14 @@ function admit({ guard, tickets }: AdmissionOptions, c: AppContext): Admitted {
  * A process of this account, for itself or for the caller whose terminal it serves. @throws WshError invalid_request
  */
 function ofThisAccount({ tokens }: GuardPolicy, acting: string | undefined): Admitted {
-  const own = { ok: true, access: "admin", tokenName: "socket", tokenId: "socket", ended: null } as const;
+  const own = { ok: true, access: "admin", tokenName: "socket", tokenId: "socket", endSignal: null } as const;
   if (acting === undefined) return own;
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ActingSchema), acting);
   if (!parsed.success) throw new WshError("invalid_request", `'${ACTING_HEADER}' does not describe a caller's access`);
   const { access, caller } = parsed.output;
   const { token: tokenName = own.tokenName, id: tokenId = tokenName } = caller.via ?? {};
-  const ended = tokens()?.find(({ id }) => id === tokenId)?.ended ?? null;
-  return { ...own, access, tokenName, tokenId, ended, ...defined({ session: caller.only }) };
+  const endSignal = tokens()?.find(({ id }) => id === tokenId)?.endSignal ?? null;
+  return { ...own, access, tokenName, tokenId, endSignal, ...defined({ session: caller.only }) };
 }
 
 /** Allows pages of these origins only to call and to read (docs/security.md, TCP). */

@@ -40,12 +40,12 @@ export function actingFor(
   c: AppContext,
   caller: Omit<Caller, "only" | "via" | "agent">,
 ): Acting & { ended?: AbortSignal } {
-  const { access, tokenName: token, tokenId: id, session, ended } = c.get("verdict");
+  const { access, tokenName: token, tokenId: id, session, endSignal } = c.get("verdict");
   const via = { token, id, peer: c.env.peer };
   const agent = c.env.agent ?? c.req.header(AGENT_HEADER);
   return {
     access,
     caller: { ...caller, via, ...defined({ only: session, agent }) },
-    ...present({ ended }),
+    ...present({ ended: endSignal }),
   };
 }

@@ -35,9 +35,9 @@ export async function callFromHttp(
   c: AppContext,
 ): Promise<unknown> {
   const { name: target, ...params } = c.req.param() as Record<string, string>;
-  const { machine, given, input: requestInput } = withoutServer(operation, await inputOf(operation, binding, c));
+  const { machine, inputs, input: requestInput } = withoutServer(operation, await inputOf(operation, binding, c));
   const input = { ...requestInput, ...queryInput(operation.input, params), ...binding.fixed };
-  const warnings = unknownFieldWarnings(unknownFields(operation.input, given));
+  const warnings = unknownFieldWarnings(unknownFields(operation.input, inputs));
   warn(c, warnings);
   if (binding.method !== "GET") await notGone(c);
   const owner = `http:${c.get("verdict").tokenId}`;
@@ -85,34 +85,37 @@ function defaultSource(binding: HttpBinding): "query" | "json" {
 
 interface Input {
   /** The caller's named inputs. */
-  readonly given: Readonly<Record<string, unknown>>;
+  readonly inputs: Readonly<Record<string, unknown>>;
   /** The inputs that the operation accepts. */
   readonly input: Readonly<Record<string, unknown>>;
 }
 
 /** Every operation takes `server`, the machine that has the target; some have it as a separate input. */
-function withoutServer(operation: Operation<OperationName>, { given, input }: Input): Input & { machine?: string } {
+function withoutServer(
+  operation: Operation<OperationName>,
+  { inputs: given, input }: Input,
+): Input & { machine?: string } {
   const { server, ...rest } = given;
   const isOwn = "entries" in operation.input && "server" in Object(operation.input.entries);
-  if (isOwn || typeof server !== "string") return { given, input };
+  if (isOwn || typeof server !== "string") return { inputs: given, input };
   const { server: _, ...inputs } = input;
-  return { machine: server, given: rest, input: inputs };
+  return { machine: server, inputs: rest, input: inputs };
 }
 
 async function inputOf(operation: Operation<OperationName>, binding: HttpBinding, c: AppContext): Promise<Input> {
   const query = c.req.query();
   switch (binding.from ?? defaultSource(binding)) {
     case "nothing":
-      return { given: query, input: {} };
+      return { inputs: query, input: {} };
     case "query":
-      return { given: query, input: queryInput(operation.input, query) };
+      return { inputs: query, input: queryInput(operation.input, query) };
     case "raw": {
       const bytes = new Uint8Array(await c.req.arrayBuffer());
-      return { given: query, input: { data: bytes.toBase64(), encoding: "base64" } };
+      return { inputs: query, input: { data: bytes.toBase64(), encoding: "base64" } };
     }
     case "json": {
       const body = await jsonBody(c);
-      return { given: { ...query, ...body }, input: { ...queryInput(operation.input, query), ...body } };
+      return { inputs: { ...query, ...body }, input: { ...queryInput(operation.input, query), ...body } };
     }
   }
 }
@@ -177,7 +180,7 @@ export function reply(c: AppContext, binding: HttpBinding, result: unknown): Res
  */
 export function errorResponse(thrown: unknown, path: string, isPassedOn = false): Response {
   const error = WshError.from(thrown);
-  if (error.code === "internal_error" && reports.take("all") === null) {
+  if (error.code === "internal_error" && reports.admit("all") === null) {
     const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : Bun.inspect(thrown);
     console.error(visibleLines(`internal error on ${path}: ${text}`.slice(0, REPORT_LENGTH)).replaceAll("\n", " | "));
   }

@@ -11,17 +11,17 @@ import { WshError } from "../../protocol/errors.ts";
 const LEASE_MS = 20_000;
 
 class Lease {
-  readonly over = new AbortController();
-  looks = 0;
+  readonly expired = new AbortController();
+  waits = 0;
   private heardAt = 0;
   private timer: Disposable;
 
   constructor(private readonly clock: Clock) {
-    this.heard();
-    this.timer = this.after(LEASE_MS);
+    this.renew();
+    this.timer = this.expireAfter(LEASE_MS);
   }
 
-  heard(): void {
+  renew(): void {
     this.heardAt = this.clock.now();
   }
 
@@ -29,11 +29,11 @@ class Lease {
     this.timer[Symbol.dispose]();
   }
 
-  private after(ms: number): Disposable {
+  private expireAfter(ms: number): Disposable {
     return this.clock.after(ms, () => {
       const left = this.heardAt + LEASE_MS - this.clock.now();
-      if (left > 0) this.timer = this.after(left);
-      else this.over.abort();
+      if (left > 0) this.timer = this.expireAfter(left);
+      else this.expired.abort();
     });
   }
 }
@@ -43,28 +43,28 @@ export class Leases {
 
   constructor(private readonly clock: Clock = systemClock) {}
 
-  heard(asking: string): void {
-    this.leases.get(asking)?.heard();
+  renew(asking: string): void {
+    this.leases.get(asking)?.renew();
   }
 
   /**
    * @param asking the asking machine's id; empty: no lease
    * @throws WshError server_unavailable after silence of the asking machine, and errors of `look`
    */
-  async during<T>(asking: string, signal: AbortSignal, look: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (asking === "") return look(signal);
+  async during<T>(asking: string, signal: AbortSignal, wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (asking === "") return wait(signal);
     const lease = this.leases.get(asking) ?? new Lease(this.clock);
     this.leases.set(asking, lease);
-    lease.heard();
-    lease.looks++;
-    const { signal: over } = lease.over;
+    lease.renew();
+    lease.waits++;
+    const { signal: over } = lease.expired;
     using either = eitherSignal(signal, over);
     try {
-      const answer = await look(either.signal);
+      const answer = await wait(either.signal);
       if (!over.aborted) return answer;
       throw new WshError("server_unavailable", "the requesting machine was silent");
     } finally {
-      if (--lease.looks === 0 || over.aborted) {
+      if (--lease.waits === 0 || over.aborted) {
         lease[Symbol.dispose]();
         if (this.leases.get(asking) === lease) this.leases.delete(asking);
       }

@@ -37,8 +37,8 @@ interface LinkEndOptions {
   /** Machines that this server reaches, for programs here that cannot reach them themselves. */
   readonly machines: Pick<Machines, "link">;
   /** The machine of a call; null: this one. */
-  readonly elsewhere: RemoteCalls["machineOf"];
-  readonly once: Pick<IdempotentCalls, "cancel">;
+  readonly machineOf: RemoteCalls["machineOf"];
+  readonly idempotentCalls: Pick<IdempotentCalls, "cancel">;
   readonly audit: AuditLog | null;
   /** A stream opened or closed. */
   readonly changed: () => void;
@@ -70,7 +70,7 @@ export class LinkEnd {
     const place = operation.scope === "server" || session === undefined ? {} : { session };
     const ownInput =
       isOwnAlone && operation.name === "sessions.list" ? { ...Object(input), server: localMachine } : input;
-    if (isOwnAlone && this.options.elsewhere(operation.name, ownInput, { ...context, ...place }) !== null) {
+    if (isOwnAlone && this.options.machineOf(operation.name, ownInput, { ...context, ...place }) !== null) {
       throw new WshError("access_denied", "a machine of a fleet answers only for itself");
     }
     const once = asked({ operation: operation.name, target: session, input });
@@ -111,7 +111,7 @@ export class LinkEnd {
 
   /** The caller no longer wants an answer. */
   cancel(key: string): void {
-    this.options.once.cancel(key);
+    this.options.idempotentCalls.cancel(key);
   }
 
   private read(body: unknown, context: CallContext) {

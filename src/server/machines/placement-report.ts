@@ -22,6 +22,6 @@ export function placementReport(
     accept: settings.accept,
     tags: settings.machine_tags,
     load: Math.round(load * 100) / 100,
-    sessions: proxies.all.filter(({ info }) => info.running).length,
+    sessions: proxies.findable.filter(({ info }) => info.running).length,
   };
 }

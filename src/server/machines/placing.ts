@@ -55,7 +55,7 @@ export function requireOpen(input: unknown, { machine }: Pick<CallContext, "mach
 }
 
 /** Machines that may have started the session of a request, by its key: a repetition goes only to them. */
-export class Placing {
+export class SessionPlacement {
   private readonly unknown = new Map<string, string>();
 
   constructor(private readonly machines: Machines) {}
@@ -84,7 +84,7 @@ export class Placing {
         return await create(machine, input);
       } catch (thrown) {
         const error = WshError.from(thrown);
-        if (error.code === "outcome_unknown") this.keep(key, machine);
+        if (error.code === "outcome_unknown") this.remember(key, machine);
         if (!refusals.has(error.code) || before !== undefined) throw error;
         failures.push(`${machine}: ${error.message}`);
       }
@@ -94,7 +94,7 @@ export class Placing {
     });
   }
 
-  private keep(key: string, machine: string): void {
+  private remember(key: string, machine: string): void {
     this.unknown.set(key, machine);
     for (const oldest of this.unknown.keys()) {
       if (this.unknown.size <= MAX_UNKNOWN) break;
@@ -109,7 +109,7 @@ export class Placing {
  */
 async function candidatesOf(machines: Machines, tags: readonly string[]): Promise<Candidate[]> {
   const answered = new Map<string, Candidate>();
-  const names = machines.all.map(({ name }) => name);
+  const names = machines.addedMachines.map(({ name }) => name);
   const first = Promise.withResolvers<void>();
   const requests = names.map(async (name) => {
     const result = await candidate(machines.link(name));

@@ -12,7 +12,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { isAddress, localMachine } from "../../protocol/machines.ts";
 import { isMachineName, parsePlace } from "../../protocol/names.ts";
 import type { PlacementRule } from "../../protocol/session.ts";
-import { Placing } from "./placing.ts";
+import { SessionPlacement } from "./placing.ts";
 import { Repeats } from "./repeats.ts";
 
 type Context = CallContext & { readonly session?: string };
@@ -20,14 +20,14 @@ type Context = CallContext & { readonly session?: string };
 export class RemoteCalls {
   private readonly repeats = new Repeats();
 
-  private readonly placing: Placing;
+  private readonly placing: SessionPlacement;
 
   constructor(
     private readonly machines: Machines,
     /** This server's name, which stands for itself. */
     private readonly hostname: string,
   ) {
-    this.placing = new Placing(machines);
+    this.placing = new SessionPlacement(machines);
   }
 
   /** The machine that a call concerns; null: this one. @throws WshError invalid_request when two are named */
@@ -66,7 +66,7 @@ export class RemoteCalls {
     };
     const there = inputThere(name, input) as OperationInput<N>;
     const asks = { operation: name, target: `${machine}/${session ?? ""}`, input };
-    const answer = await this.repeats.ask(asks, caller, once, ({ key, id, first_at }) =>
+    const answer = await this.repeats.withRequestId(asks, caller, once, ({ key, id, first_at }) =>
       link.call(name, there, {
         ...asked,
         request: { id: key, displayId: id, firstAt: first_at },
@@ -86,7 +86,7 @@ export class RemoteCalls {
   ): Promise<OperationOutput<"sessions.create">> {
     const { caller, once } = context;
     const asks = { operation: "sessions.create", target: "", input };
-    return this.repeats.ask(asks, caller, once, (asked) =>
+    return this.repeats.withRequestId(asks, caller, once, (asked) =>
       this.placing.create(place, input, context, asked, once !== undefined, (machine, given) =>
         this.call(machine, "sessions.create", given, { ...context, once: asked }),
       ),

@@ -12,7 +12,7 @@ import { WshError } from "../../protocol/errors.ts";
 /** Shortest and longest pause between two attempts to reach a machine, in ms. */
 const RETRY_MS = { least: 1_000, most: 15_000 } as const;
 /** Interval between checks for added or removed machines, in ms. */
-const LOOK_MS = 5_000;
+const MACHINES_CHECK_MS = 5_000;
 
 /** An event as a client reads it. */
 export interface MachineEvent {
@@ -38,31 +38,31 @@ export class RemoteEvents implements Disposable {
   /** @param names names of machines, also of the fleet; null: all added machines, now and later */
   watch(names: readonly string[] | null, sink: MachineSink): Disposable {
     this.watchers.set(sink, names);
-    this.look();
-    this.timer ??= setInterval(() => this.look(), LOOK_MS);
+    this.updateFeeds();
+    this.timer ??= setInterval(() => this.updateFeeds(), MACHINES_CHECK_MS);
     // A later subscriber first gets the current state.
-    for (const [name, feed] of this.feeds) if (this.isFor(names, name)) feed.greet(sink);
+    for (const [name, feed] of this.feeds) if (this.isFor(names, name)) feed.sendReachability(sink);
     return {
       [Symbol.dispose]: () => {
         this.watchers.delete(sink);
-        this.look();
+        this.updateFeeds();
       },
     };
   }
 
   [Symbol.dispose](): void {
     this.watchers.clear();
-    this.look();
+    this.updateFeeds();
   }
 
   /** Begins and ends streams when machines or watchers are added or removed. */
-  private look(): void {
+  private updateFeeds(): void {
     if (this.watchers.size === 0 && this.timer !== null) {
       clearInterval(this.timer);
       this.timer = null;
     }
     const lists = [...this.watchers.values()];
-    const added = lists.length === 0 ? [] : this.machines.all.map(({ name }) => name);
+    const added = lists.length === 0 ? [] : this.machines.addedMachines.map(({ name }) => name);
     const machines = new Set(lists.length === 0 ? [] : [...added, ...this.machines.ofFleet]);
     const wanted = new Set(
       lists.flatMap((names) => (names === null ? added : names.filter((name) => machines.has(name)))),
@@ -71,10 +71,10 @@ export class RemoteEvents implements Disposable {
       if (wanted.has(name)) continue;
       feed[Symbol.dispose]();
       this.feeds.delete(name);
-      if (!machines.has(name)) this.tell({ event: "machine_removed", server: name, params: {} });
+      if (!machines.has(name)) this.deliver({ event: "machine_removed", server: name, params: {} });
     }
     for (const name of wanted) {
-      if (!this.feeds.has(name)) this.feeds.set(name, new Feed(name, this.machines, (event) => this.tell(event)));
+      if (!this.feeds.has(name)) this.feeds.set(name, new Feed(name, this.machines, (event) => this.deliver(event)));
     }
   }
 
@@ -85,7 +85,7 @@ export class RemoteEvents implements Disposable {
     return names === null ? !this.machines.isOfFleet(name) : names.includes(name);
   }
 
-  private tell(event: MachineEvent): void {
+  private deliver(event: MachineEvent): void {
     for (const [sink, names] of this.watchers) if (this.isFor(names, event.server)) sink(event);
   }
 }
@@ -103,12 +103,12 @@ class Feed implements Disposable {
   constructor(
     private readonly name: string,
     private readonly machines: Machines,
-    private readonly tell: MachineSink,
+    private readonly deliver: MachineSink,
   ) {
     void this.open();
   }
 
-  greet(sink: MachineSink): void {
+  sendReachability(sink: MachineSink): void {
     if (this.lastReachability !== null) sink(this.lastReachability);
   }
 
@@ -123,8 +123,8 @@ class Feed implements Disposable {
     try {
       const stream = await this.machines.link(name).events({
         event: (event) => this.receive(event),
-        missed: (skipped) => this.missed(skipped),
-        closed: () => this.lost(new WshError("machine_unreachable", `machine '${name}' does not answer`)),
+        eventsMissed: (skipped) => this.reportMissed(skipped),
+        connectionLost: () => this.streamLost(new WshError("machine_unreachable", `machine '${name}' does not answer`)),
       });
       if (this.isOver) {
         stream[Symbol.dispose]();
@@ -133,9 +133,9 @@ class Feed implements Disposable {
       this.stream = stream;
       this.pauseMs = RETRY_MS.least;
       const missed = this.lostAt === null ? null : Math.round(performance.now() - this.lostAt);
-      this.say("machine_reached", { missed_ms: missed });
+      this.reportReachability("machine_reached", { missed_ms: missed });
     } catch (thrown) {
-      this.lost(WshError.from(thrown));
+      this.streamLost(WshError.from(thrown));
     }
   }
 
@@ -146,28 +146,28 @@ class Feed implements Disposable {
       eventParams = addressedEvent(this.name, params);
     } catch {
       // Nested too deep to be parsed.
-      this.missed(1);
+      this.reportMissed(1);
       return;
     }
-    this.tell({ event, server: this.name, params: eventParams });
+    this.deliver({ event, server: this.name, params: eventParams });
   }
 
-  private missed(skipped: number): void {
-    this.tell({ event: "machine_lagged", server: this.name, params: { skipped } });
+  private reportMissed(skipped: number): void {
+    this.deliver({ event: "machine_lagged", server: this.name, params: { skipped } });
   }
 
-  private lost({ code, message }: WshError): void {
+  private streamLost({ code, message }: WshError): void {
     if (this.isOver) return;
     if (this.stream !== null) this.lostAt = performance.now();
     const isNews = this.stream !== null || this.lastReachability === null;
     this.stream = null;
-    if (isNews) this.say("machine_lost", { code, message });
+    if (isNews) this.reportReachability("machine_lost", { code, message });
     this.timer = setTimeout(() => void this.open(), this.pauseMs);
     this.pauseMs = Math.min(RETRY_MS.most, this.pauseMs * 2);
   }
 
-  private say(event: string, params: MachineEvent["params"]): void {
+  private reportReachability(event: string, params: MachineEvent["params"]): void {
     this.lastReachability = { event, server: this.name, params };
-    this.tell(this.lastReachability);
+    this.deliver(this.lastReachability);
   }
 }

@@ -51,17 +51,17 @@ export class RemoteSessions {
     form: ListForm<T>,
     isWanted: (info: SessionInfo) => boolean,
   ): Promise<T[]> {
-    const names = this.machines.all.map(({ name }) => name);
+    const names = this.machines.addedMachines.map(({ name }) => name);
     for (const name of [...this.lastKnown.keys()]) if (!names.includes(name)) this.lastKnown.delete(name);
     if (withFleet) await this.machines.fleet?.ready();
     const ofFleet = withFleet ? this.fleetSessions(caller, form, isWanted) : [];
-    const lists = await Promise.all([...names.map((name) => this.of(name, caller, form, isWanted)), ofFleet]);
+    const lists = await Promise.all([...names.map((name) => this.requestOf(name, caller, form, isWanted)), ofFleet]);
     return lists.flat() as T[];
   }
 
   /** A machine's entry for `/servers`. @param patienceMs longest wait for its answer; 0: the last known state */
   async entry(name: string, caller: CallContext["caller"], patienceMs: number): Promise<ServerEntry> {
-    const added = this.machines.all.find((each) => each.name === name);
+    const added = this.machines.addedMachines.find((each) => each.name === name);
     if (added === undefined && this.machines.fleet?.members.has(name) === true) {
       if (patienceMs > LIST_PATIENCE_MS)
         await this.memberLink(name)
@@ -72,7 +72,7 @@ export class RemoteSessions {
     }
     if (added === undefined) throw new WshError("server_not_found", `no server '${name}'`);
     const link = this.machines.link(name);
-    if (patienceMs > 0) await orUntil(this.ask(link, caller), { ms: patienceMs }, () => {});
+    if (patienceMs > 0) await orUntil(this.probe(link, caller), { ms: patienceMs }, () => {});
     const { health, hello, answeredAt, error } = link.state;
     const last = this.lastOf(name);
     return {
@@ -90,7 +90,7 @@ export class RemoteSessions {
   /** Entries of all machines except this one. */
   async entries(caller: CallContext["caller"]): Promise<ServerEntry[]> {
     await this.machines.fleet?.ready();
-    const added = this.machines.all.map(({ name }) => this.entry(name, caller, LIST_PATIENCE_MS));
+    const added = this.machines.addedMachines.map(({ name }) => this.entry(name, caller, LIST_PATIENCE_MS));
     const { ofFleet } = this.machines;
     const counted = ofFleet.length > 0 && ofFleet.length <= MAX_COUNTED ? this.unknownOf(ofFleet) : new Set<string>();
     const [entries] = await Promise.all([Promise.all(added), this.askFor(counted, caller)]);
@@ -116,11 +116,11 @@ export class RemoteSessions {
   }
 
   /** The entry of one machine, after waiting for its first answer. */
-  first(name: string, caller: CallContext["caller"]): Promise<ServerEntry> {
+  firstAnswer(name: string, caller: CallContext["caller"]): Promise<ServerEntry> {
     return this.entry(name, caller, FIRST_PATIENCE_MS);
   }
 
-  private async of<T>(
+  private async requestOf<T>(
     name: string,
     caller: CallContext["caller"],
     form: ListForm<T>,
@@ -128,7 +128,7 @@ export class RemoteSessions {
   ): Promise<T[]> {
     const began = Date.now();
     const link = this.machines.link(name);
-    await orUntil(this.ask(link, caller), { ms: LIST_PATIENCE_MS }, () => {});
+    await orUntil(this.probe(link, caller), { ms: LIST_PATIENCE_MS }, () => {});
     const last = this.lastOf(name);
     if (last === null) return [];
     const isCurrent = last.at >= began;
@@ -225,7 +225,7 @@ export class RemoteSessions {
   }
 
   /** Only one request at a time; a failure shows in the link's state. */
-  private ask(link: Link, caller: CallContext["caller"]): Promise<void> {
+  private probe(link: Link, caller: CallContext["caller"]): Promise<void> {
     const { machine: name } = link;
     const asking =
       this.asking.get(name) ??

@@ -10,19 +10,19 @@ import { REMEMBERED_MS, type RequestKey, requestKeyOf } from "../../protocol/req
 /** Maximum remembered calls; the oldest is forgotten first. */
 const MAX_CALLS = 256;
 
-interface Unknown {
-  readonly once: RequestKey;
+interface UnknownOutcome {
+  readonly requestKey: RequestKey;
   readonly sentAt: number;
 }
 
 export class Repeats {
-  private readonly unknown = new Map<string, Unknown>();
+  private readonly unknown = new Map<string, UnknownOutcome>();
 
   /**
    * @param given the caller's own id
    * @param ask gets the request's id
    */
-  async ask<T>(
+  async withRequestId<T>(
     asks: Parameters<typeof requestKeyOf>[2],
     { kind, id: owner, connected }: Caller,
     given: RequestKey | undefined,
@@ -36,16 +36,17 @@ export class Repeats {
     const before = this.unknown.get(call);
     this.unknown.delete(call);
     const now = Date.now();
-    const again = before !== undefined && now - before.sentAt < REMEMBERED_MS ? before : { once: fresh, sentAt: now };
+    const again =
+      before !== undefined && now - before.sentAt < REMEMBERED_MS ? before : { requestKey: fresh, sentAt: now };
     try {
-      return await ask(again === before ? { ...again.once, first_at: again.sentAt } : fresh);
+      return await ask(again === before ? { ...again.requestKey, first_at: again.sentAt } : fresh);
     } catch (thrown) {
-      if (WshError.from(thrown).code === "outcome_unknown") this.keep(call, again);
+      if (WshError.from(thrown).code === "outcome_unknown") this.remember(call, again);
       throw thrown;
     }
   }
 
-  private keep(call: string, unknown: Unknown): void {
+  private remember(call: string, unknown: UnknownOutcome): void {
     this.unknown.set(call, unknown);
     for (const oldest of this.unknown.keys()) {
       if (this.unknown.size <= MAX_CALLS) break;

@@ -37,7 +37,7 @@ export class LinkRoutes {
       passedOn(c, async () => {
         const machine = c.req.query("machine");
         const by = contextOf(c);
-        this.options.end.leases.heard(c.req.header(ASKING_HEADER) ?? "");
+        this.options.end.leases.renew(c.req.header(ASKING_HEADER) ?? "");
         if (machine !== undefined) requireAllSessions(by, "another machine");
         // Times in answers are by this machine's clock.
         return c.json(machine === undefined ? this.hello(by) : { ...(await this.helloFrom(machine)), now: Date.now() });

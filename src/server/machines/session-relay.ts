@@ -68,12 +68,12 @@ export class SessionRelay implements WebSocketEndpoint {
   private readonly sending = new SendCredit();
   private readonly receiving = new ReceiveCredit();
   /** Bytes from the session process that wait for credit. */
-  private waiting: Uint8Array[] = [];
+  private waitingChunks: Uint8Array[] = [];
   /** Bytes from the other machine that the session process has not taken yet. */
-  private untaken = 0;
+  private unsentBytes = 0;
   private isOver = false;
   /** The caller that last captured the session's keyboard over this stream. */
-  private captor: string | null = null;
+  private keyboardHolder: string | null = null;
 
   constructor(private readonly options: RelayOptions) {
     this.up = new Outbox((bytes) => this.wire?.write(bytes) ?? -1);
@@ -103,15 +103,15 @@ export class SessionRelay implements WebSocketEndpoint {
     if (this.options.ended?.aborted === true) this.releaseKeyboard();
     this.wire?.end();
     this.up.clear();
-    this.waiting = [];
+    this.waitingChunks = [];
     this.options.closed();
   }
 
   /** A lost connection may be restored, and with it its callers' captures; one with an ended token may not. */
   private releaseKeyboard(): void {
-    if (this.captor === null) return;
+    if (this.keyboardHolder === null) return;
     const caller = { kind: "cli", id: "server", connected: true };
-    const request = { id: 0, op: "peer.caller_gone", input: { id: this.captor }, caller, access: "admin" };
+    const request = { id: 0, op: "peer.caller_gone", input: { id: this.keyboardHolder }, caller, access: "admin" };
     this.up.write(encodeJsonMessage(messageTypes.request, request));
   }
 
@@ -119,12 +119,12 @@ export class SessionRelay implements WebSocketEndpoint {
     try {
       const wire = await this.options.connect({
         data: (bytes) => this.fromSession(bytes),
-        drain: () => this.taken(),
-        close: (isCut) => this.ended(isCut),
+        drain: () => this.drained(),
+        close: (isCut) => this.sessionEnded(isCut),
       });
       this.wire = wire;
       if (this.isOver) wire.end();
-      else this.tell({ open: true });
+      else this.sendNote({ open: true });
     } catch (thrown) {
       if (this.isOver) return;
       const isKnown = thrown instanceof WshError;
@@ -135,25 +135,25 @@ export class SessionRelay implements WebSocketEndpoint {
   /**
    * The session process has ended the connection: its last bytes are sent first. A lost connection is not such an end.
    */
-  private ended(isCut = false): void {
+  private sessionEnded(isCut = false): void {
     this.wire = null;
     if (isCut) this.socket?.close(closeCodes.trouble, "machine_unreachable");
-    else if (this.waiting.length === 0) this.socket?.close(closeCodes.normal, STREAM_ENDED);
+    else if (this.waitingChunks.length === 0) this.socket?.close(closeCodes.normal, STREAM_ENDED);
   }
 
   private refuse(error: WshError): void {
-    this.tell({ error: error.toBody() });
+    this.sendNote({ error: error.toBody() });
     this.socket?.close(closeCodes.trouble, error.code);
   }
 
   private note(note: LinkNote): void {
-    if ("ping" in note) this.tell({ pong: note.ping });
+    if ("ping" in note) this.sendNote({ pong: note.ping });
     else if ("credit" in note) {
       this.sending.grant(note.credit);
-      const { waiting } = this;
-      this.waiting = [];
-      for (const bytes of waiting) this.send(bytes);
-      if (this.waiting.length > 0) return;
+      const { waitingChunks } = this;
+      this.waitingChunks = [];
+      for (const bytes of waitingChunks) this.send(bytes);
+      if (this.waitingChunks.length > 0) return;
       if (this.wire === null) this.socket?.close(closeCodes.normal, STREAM_ENDED);
       else this.wire.resume();
     }
@@ -163,25 +163,25 @@ export class SessionRelay implements WebSocketEndpoint {
     if (this.wire === null) throw new WshError("invalid_request", "the session's socket is not connected yet");
     if (!this.receiving.arrived(data.length)) throw new WshError("invalid_request", "more bytes than were permitted");
     for (const message of this.decoder.push(data)) {
-      const passed = this.passed(message);
+      const passed = this.translated(message);
       if (passed !== null) this.up.write(passed);
     }
-    this.untaken += data.length;
-    if (this.up.pending === 0) this.given();
+    this.unsentBytes += data.length;
+    if (this.up.pending === 0) this.grantCredit();
   }
 
-  private taken(): void {
-    if (this.up.drain()) this.given();
+  private drained(): void {
+    if (this.up.drain()) this.grantCredit();
   }
 
-  private given(): void {
-    const credit = this.receiving.used(this.untaken);
-    this.untaken = 0;
-    if (credit > 0) this.tell({ credit });
+  private grantCredit(): void {
+    const credit = this.receiving.used(this.unsentBytes);
+    this.unsentBytes = 0;
+    if (credit > 0) this.sendNote({ credit });
   }
 
   /** The message in the form for the session process; null: it gets none. @throws WshError invalid_request */
-  private passed({ type, payload }: WireMessage): Uint8Array | null {
+  private translated({ type, payload }: WireMessage): Uint8Array | null {
     if (type === messageTypes.hello) {
       const { role, ...hello } = v.parse(v.looseObject({ role: v.string() }), messageJson({ type, payload }));
       // A server or a session process of this instance has more rights.
@@ -216,7 +216,7 @@ export class SessionRelay implements WebSocketEndpoint {
       connected: true,
       ...present({ agent }),
     };
-    if (request.op === "input.capture") this.captor = caller.id;
+    if (request.op === "input.capture") this.keyboardHolder = caller.id;
     const input = this.inputOf(request, access);
     const { via } = this.options.by.caller;
     const once = request.once === undefined ? {} : { once: ownedBy(request.once, via?.id ?? via?.token ?? "") };
@@ -242,8 +242,8 @@ export class SessionRelay implements WebSocketEndpoint {
 
   /** Sends within the credit; reading from the session process resumes when there is more credit. */
   private send(bytes: Uint8Array): void {
-    if (this.waiting.length > 0) {
-      this.waiting.push(bytes);
+    if (this.waitingChunks.length > 0) {
+      this.waitingChunks.push(bytes);
       return;
     }
     const taken = this.sending.take(bytes.length);
@@ -251,11 +251,11 @@ export class SessionRelay implements WebSocketEndpoint {
       this.socket?.sendBinary(bytes.subarray(index, Math.min(taken, index + LINK_CHUNK_BYTES)));
     }
     if (taken === bytes.length) return;
-    this.waiting.push(bytes.subarray(taken));
+    this.waitingChunks.push(bytes.subarray(taken));
     this.wire?.pause();
   }
 
-  private tell(note: LinkNote): void {
+  private sendNote(note: LinkNote): void {
     if (!this.isOver) this.socket?.send(JSON.stringify(note));
   }
 }

@@ -24,12 +24,12 @@ export class SessionsEverywhere implements StreamedSessions {
 
   async find(place: string, only?: string): Promise<StreamedSession> {
     const { machine, target } = this.placeOf(place);
-    return machine === null ? this.proxies.find(target, only) : this.there(machine, target, only, false);
+    return machine === null ? this.proxies.find(target, only) : this.onMachine(machine, target, only, false);
   }
 
   async pane(place: string, only?: string): Promise<StreamedPane> {
     const { machine, target } = this.placeOf(place);
-    if (machine !== null) return this.there(machine, target, only, true);
+    if (machine !== null) return this.onMachine(machine, target, only, true);
     return this.proxies.paneOf(await this.proxies.find(target, only), target);
   }
 
@@ -40,7 +40,7 @@ export class SessionsEverywhere implements StreamedSessions {
     return { machine, target };
   }
 
-  private async there(
+  private async onMachine(
     machine: string,
     target: string,
     only: string | undefined,

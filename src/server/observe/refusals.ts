@@ -15,7 +15,7 @@ export function auditRefusals(audit: AuditLog): (code: string, request: Refused)
   const limit = new RateLimit(LINES_PER_SECOND);
   let leftOut = 0;
   return (code, { method, path, peer }) => {
-    if (limit.take("all") !== null) {
+    if (limit.admit("all") !== null) {
       leftOut++;
       return;
     }

@@ -27,7 +27,7 @@ export async function idleEverywhere(
   context: CallContext,
 ): Promise<OperationOutput<"idle.any">> {
   const isAlone = input.tag.length === 0 || context.caller.only !== undefined || context.fromMachine === true;
-  const others = isAlone ? [] : [...machines.all.map(({ name }) => name), ...machines.ofFleet];
+  const others = isAlone ? [] : [...machines.addedMachines.map(({ name }) => name), ...machines.ofFleet];
   const agent = state.concealedFrom(context.caller);
   if (others.length === 0) return idleAny(proxies, input, context, agent);
   const losers = new AbortController();
@@ -93,7 +93,7 @@ async function askThere(
   input: ParsedInput<"ask.any">,
   { caller, access, signal }: CallContext,
 ): Promise<OperationOutput<"ask.any"> | null> {
-  for (const { name } of machines.all) {
+  for (const { name } of machines.addedMachines) {
     const link = machines.link(name);
     if (link.state.health !== "healthy") continue;
     try {

@@ -22,7 +22,7 @@ export async function idleAny(
   const candidates = runningWithTag(await proxies.present(), tag, agent);
   return firstOf(candidates, context, async ({ proxy: session }, race) => {
     const own = last_session === session.info.name && last_generation !== undefined ? { last_generation } : {};
-    const result = (await proxies.ask(
+    const result = (await proxies.request(
       session,
       "idle.await",
       { ...idle, ...own },
@@ -79,11 +79,11 @@ async function waitIn(
   race: RequestContext,
 ): Promise<OperationOutput<"wait">> {
   try {
-    return (await proxies.ask(proxy, "wait", input, race)) as OperationOutput<"wait">;
+    return (await proxies.request(proxy, "wait", input, race)) as OperationOutput<"wait">;
   } catch (thrown) {
     const { program } = splitConditions(input.any_of);
     if (WshError.from(thrown).code !== "question_not_found" || program.length === 0) throw thrown;
-    return (await proxies.ask(proxy, "wait", { ...input, any_of: [...program] }, race)) as OperationOutput<"wait">;
+    return (await proxies.request(proxy, "wait", { ...input, any_of: [...program] }, race)) as OperationOutput<"wait">;
   }
 }
 
@@ -122,7 +122,7 @@ async function firstOf<T>(
   try {
     return await Promise.any(
       candidates.map(async (candidate) => {
-        const result = await ask(candidate, { ...within(context), signal });
+        const result = await ask(candidate, { ...contextOf(context), signal });
         if (decides(result)) return result;
         undecided.push(result);
         throw new WshError("idle_timeout", `session '${candidate.proxy.info.name}' decided nothing`);
@@ -141,6 +141,6 @@ export function hasTag(info: SessionInfo, tags: readonly string[]): boolean {
   return tags.some((tag) => info.tags.includes(tag));
 }
 
-function within({ access, caller, signal }: CallContext): Pick<CallContext, "access" | "caller" | "signal"> {
+function contextOf({ access, caller, signal }: CallContext): Pick<CallContext, "access" | "caller" | "signal"> {
   return { access, caller, signal };
 }

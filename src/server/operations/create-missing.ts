@@ -23,9 +23,9 @@ const WRONG: ReadonlySet<ErrorCode> = new Set(["invalid_request", "unknown_key",
 type Create = (input: ParsedInput<"sessions.create">, context: CallContext) => Promise<{ readonly id: string }>;
 
 /** A session created for the call that uses it. */
-interface Made {
+interface CreatedForCall {
   /** The rest of the call's input. */
-  readonly rest: object;
+  readonly remainingInput: object;
   /** The id of the session that this call created; null: another call created it at the same time. */
   readonly id: string | null;
 }
@@ -40,7 +40,7 @@ export async function createMissing(
   context: CallContext & { readonly session: string },
   name: OperationName,
   input: unknown,
-): Promise<Made | null> {
+): Promise<CreatedForCall | null> {
   if ((name !== "exec" && name !== "run") || context.caller.only !== undefined || !wantsSession(input)) return null;
   const { session } = context;
   const { cwd, env, port } = name === "exec" ? await checkedExec(input) : parse(inputSchema("run"), input);
@@ -60,10 +60,10 @@ export async function createMissing(
   const { cwd: _cwd, env: _env, port: _port, ...rest } = input;
   try {
     const { id } = await create(parse(inputSchema("sessions.create"), { name: session, ...place }), own);
-    return { rest, id };
+    return { remainingInput: rest, id };
   } catch (thrown) {
     if (WshError.from(thrown).code !== "session_name_conflict") throw thrown;
-    return { rest, id: null };
+    return { remainingInput: rest, id: null };
   }
 }
 
@@ -83,7 +83,7 @@ async function checkedExec(input: unknown): Promise<ParsedInput<"exec">> {
 export async function inMade(
   proxy: SessionProxy,
   name: OperationName,
-  made: Made,
+  made: CreatedForCall,
   from: RequestContext,
 ): Promise<object> {
   const isOwn = made.id === proxy.info.id;
@@ -98,7 +98,7 @@ export async function inMade(
       ...defined({ signal: from.signal }),
     });
     return {
-      ...((await proxy.request(name, made.rest, from)) as object),
+      ...((await proxy.request(name, made.remainingInput, from)) as object),
       ...(isOwn ? { created: true, ...defined({ free_port: proxy.info.port }) } : {}),
     };
   } catch (thrown) {

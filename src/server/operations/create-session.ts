@@ -106,7 +106,7 @@ async function findLive(proxies: SessionProxies, name: string): Promise<CreatedS
     if (!proxy.info.running) return null;
     const [info, status] = await Promise.all([
       proxy.request("session.get", {}, CONTEXT),
-      proxies.ask(proxy, "status.get", {}, CONTEXT),
+      proxies.request(proxy, "status.get", {}, CONTEXT),
     ]);
     return { ...v.parse(SessionInfoSchema, info), ...v.parse(CursorSchema, status) };
   } catch (error) {

@@ -82,11 +82,11 @@ export function createCall(
     const requestOptions = { ...defined({ once, deadline, waits }) };
     const from = { access, caller, signal, target, ...requestOptions };
     if (context.ahead === true) {
-      await proxies.ask(proxy, "peer.leave", { op: name, input, ahead: true }, { ...from, access: "admin" });
+      await proxies.request(proxy, "peer.leave", { op: name, input, ahead: true }, { ...from, access: "admin" });
       return {} as never;
     }
     if (made !== null) return (await inMade(proxy, name, made, from)) as never;
-    const result = await proxies.ask(proxy, name, input, from);
+    const result = await proxies.request(proxy, name, input, from);
     if (name === "input.capture") proxies.keyboards.captured(context, proxy);
     return result as never;
   };

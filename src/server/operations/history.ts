@@ -26,7 +26,7 @@ export async function searchHistory(
     askHistory<Page>(state, { do: "search", input: withoutMachine(own) }, signal);
   if (!input.all_machines || fromMachine === true) return searchHere(input);
   await machines.fleet?.ready();
-  const there = [...machines.all.map(({ name }) => name), ...machines.ofFleet].map(
+  const there = [...machines.addedMachines.map(({ name }) => name), ...machines.ofFleet].map(
     (server): HistoryPart => ({
       server,
       async ask(own) {

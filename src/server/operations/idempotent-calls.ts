@@ -16,7 +16,7 @@ export class IdempotentCalls {
   private readonly memory = new RequestMemory(LIMITS, true);
 
   /** @param isForRemote whether another machine executes the call */
-  around(call: Call, isForRemote: (...call: Parameters<Call>) => boolean): Call {
+  wrap(call: Call, isForRemote: (...call: Parameters<Call>) => boolean): Call {
     return async (name, input, { once, ...context }) => {
       const operation = getOperation(name);
       const { scope, access, makesSessions = false } = operation;

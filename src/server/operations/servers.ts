@@ -36,15 +36,15 @@ export function serversHandlers(
       const { only } = caller;
       if (hostname === state.hostname) return ownEntry(proxies, state, only, fleetProblem());
       await machines.fleet?.ready();
-      const isKnown = machines.isOfFleet(hostname) || machines.all.some(({ name }) => name === hostname);
+      const isKnown = machines.isOfFleet(hostname) || machines.addedMachines.some(({ name }) => name === hostname);
       if (only !== undefined || !isKnown) {
         requireOwnServer(state, hostname);
       }
-      return sessions.first(hostname, caller);
+      return sessions.firstAnswer(hostname, caller);
     },
     "servers.add": async (machine, { caller }) => {
       const { machine: name } = await machines.add(machine, state.hostname);
-      return sessions.first(name, caller);
+      return sessions.firstAnswer(name, caller);
     },
     "servers.remove": async ({ hostname }) => {
       await machines.remove(hostname);

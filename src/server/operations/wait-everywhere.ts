@@ -32,7 +32,7 @@ export async function waitEverywhere(
   context: CallContext,
 ): Promise<Result> {
   const isAlone = context.caller.only !== undefined || context.fromMachine === true;
-  const others = isAlone ? [] : [...machines.all.map(({ name }) => name), ...machines.ofFleet];
+  const others = isAlone ? [] : [...machines.addedMachines.map(({ name }) => name), ...machines.ofFleet];
   const parts = partsOf(input, [hostname, localMachine], others);
   const further = context.fromMachine === true ? parts.find(({ machine }) => machine !== null) : undefined;
   if (further !== undefined) {
@@ -50,7 +50,7 @@ export async function waitEverywhere(
     return addressedResult(machine, answer);
   };
   try {
-    return await first(parts.map(wait), input.sessions !== undefined);
+    return await firstDecisive(parts.map(wait), input.sessions !== undefined);
   } finally {
     losers.abort();
   }
@@ -94,7 +94,7 @@ function addressedResult(machine: string, answer: Result): Result {
  * The first decisive answer, otherwise one timeout with the cursors of all. @param strict whether any error fails the
  * wait
  */
-async function first(waits: readonly Promise<Result>[], strict: boolean): Promise<Result> {
+async function firstDecisive(waits: readonly Promise<Result>[], strict: boolean): Promise<Result> {
   const failed = Promise.withResolvers<never>();
   const undecided: Result[] = [];
   const decided = waits.map(async (wait) => {

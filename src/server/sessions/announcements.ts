@@ -15,7 +15,7 @@ export class Announcements {
   /** Sessions that clients count as running, by id, as last announced. */
   private readonly announced = new Map<string, SessionInfo>();
 
-  constructor(private readonly tell: (event: LifecycleEvent) => void) {}
+  constructor(private readonly emit: (event: LifecycleEvent) => void) {}
 
   /** Sessions that existed before the first listener: clients have listed them. */
   begin(sessions: readonly SessionInfo[]): void {
@@ -28,10 +28,10 @@ export class Announcements {
     else {
       // Another process now serves the same session: changes in between were not reported.
       this.announced.set(session.id, session);
-      for (const event of lifecycleEvents.between(announced, session)) this.tell(event);
+      for (const event of lifecycleEvents.layoutEvents(announced, session)) this.emit(event);
     }
     // A program may end before anything listens.
-    if (!session.running) this.ended(session, { exit_code: session.exit_code, signal: session.signal });
+    if (!session.running) this.sessionEnded(session, { exit_code: session.exit_code, signal: session.signal });
   }
 
   /** Handles a session's own report. @param leaving whether it was asked to end, and will report its end */
@@ -44,30 +44,30 @@ export class Announcements {
     }
     if (event.event === "session_exited") {
       const exit = lifecycleEvents.exitOf(event);
-      if (leaving) this.tell(lifecycleEvents.exited(session, exit));
-      else this.ended(session, exit);
+      if (leaving) this.emit(lifecycleEvents.exited(session, exit));
+      else this.sessionEnded(session, exit);
       return;
     }
     if (event.event === "session_renamed") this.supersede(session);
-    const lifecycleEvent = lifecycleEvents.of(session, event);
+    const lifecycleEvent = lifecycleEvents.eventOf(session, event);
     if (lifecycleEvent === null) return;
     this.announced.set(id, session);
-    this.tell(lifecycleEvent);
+    this.emit(lifecycleEvent);
   }
 
   /** The session's process is gone. */
   destroyed(session: SessionInfo, reason: EndReason, exit: Exit): void {
-    if (this.announced.delete(session.id)) this.tell(lifecycleEvents.destroyed(session, reason, exit));
+    if (this.announced.delete(session.id)) this.emit(lifecycleEvents.destroyed(session, reason, exit));
   }
 
   private announce(session: SessionInfo): void {
     this.supersede(session);
     this.announced.set(session.id, session);
-    this.tell(lifecycleEvents.created(session));
+    this.emit(lifecycleEvents.created(session));
   }
 
-  private ended(session: SessionInfo, exit: Exit): void {
-    this.tell(lifecycleEvents.exited(session, exit));
+  private sessionEnded(session: SessionInfo, exit: Exit): void {
+    this.emit(lifecycleEvents.exited(session, exit));
     this.destroyed(session, "exited", exit);
   }
 

@@ -35,12 +35,12 @@ export const lifecycleEvents = {
   },
 
   /** Changes of windows and panes between two reports of a session. */
-  between(before: SessionInfo, session: SessionInfo): LifecycleEvent[] {
+  layoutEvents(before: SessionInfo, session: SessionInfo): LifecycleEvent[] {
     return layoutChanges(before.windows, session.windows).flatMap((event) => layoutOf(session, event) ?? []);
   },
 
   /** A rename, changed tags, an agent's state, questions; null: an event that clients do not get. */
-  of(session: SessionInfo, event: WireEvent): LifecycleEvent | null {
+  eventOf(session: SessionInfo, event: WireEvent): LifecycleEvent | null {
     const { name } = session;
     switch (event.event) {
       case "session_renamed":

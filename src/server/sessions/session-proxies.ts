@@ -39,7 +39,7 @@ export interface ProxyListener {
   /**
    * The contents of a list may have changed. @param isNews whether a session was added, removed, or reports something
    */
-  changed(isNews: boolean): void;
+  listChanged(isNews: boolean): void;
   created(info: SessionInfo): void;
   /** session_renamed, session_tags_changed, session_exited and other reports of a session process. */
   event(info: SessionInfo, event: WireEvent, leaving: boolean): void;
@@ -48,12 +48,12 @@ export interface ProxyListener {
 
 export class SessionProxies {
   readonly keyboards = new CapturedKeyboards();
-  readonly bound = new BoundSessions(() => this.all);
+  readonly bound = new BoundSessions(() => this.findable);
   private readonly proxies = new Map<number, SessionProxy>();
   private readonly opening = new Map<number, Promise<void>>();
   private readonly hanging = new Set<SessionProxy>();
   private readonly registry: RegistryView;
-  private readonly begun = Promise.withResolvers<void>();
+  private readonly started = Promise.withResolvers<void>();
   private watcher: Disposable | null = null;
   private reading: Timer | null = null;
   private listener: ProxyListener | null = null;
@@ -72,7 +72,7 @@ export class SessionProxies {
     this.watcher = watchRegistry(this.instance, () => this.noticed());
     await this.scan();
     this.listener = listener;
-    this.begun.resolve();
+    this.started.resolve();
   }
 
   stop(): void {
@@ -87,13 +87,13 @@ export class SessionProxies {
 
   /** Session processes that can be asked now, including those only milliseconds old. */
   async present(): Promise<readonly SessionProxy[]> {
-    await this.begun.promise;
+    await this.started.promise;
     await this.scan();
-    return this.all;
+    return this.findable;
   }
 
   /** Session processes that can be found, oldest first. */
-  get all(): readonly SessionProxy[] {
+  get findable(): readonly SessionProxy[] {
     return this.known.filter((proxy) => !proxy.isLeaving);
   }
 
@@ -147,7 +147,7 @@ export class SessionProxies {
   }
 
   /** Asks a session process; for a view, the process of its source. @throws the process's error */
-  ask(proxy: SessionProxy, op: string, input: unknown, context: RequestContext): Promise<unknown> {
+  request(proxy: SessionProxy, op: string, input: unknown, context: RequestContext): Promise<unknown> {
     return askThrough(proxy, (socket) => this.proxyAt(socket), { op, input, context });
   }
 
@@ -182,10 +182,10 @@ export class SessionProxies {
    * listed as such and not waited for again.
    */
   async list(): Promise<SessionInfo[]> {
-    await this.begun.promise;
+    await this.started.promise;
     await this.scan();
     await whatHasArrived();
-    return Promise.all(this.all.map((proxy) => this.infoOf(proxy)));
+    return Promise.all(this.findable.map((proxy) => this.infoOf(proxy)));
   }
 
   /**
@@ -294,7 +294,7 @@ export class SessionProxies {
       const { connection, hello } = await Connection.open(
         socket,
         "server",
-        { message: (message) => this.receive(proxy, message), close: () => this.lost(proxy) },
+        { message: (message) => this.receive(proxy, message), close: () => this.connectionLost(proxy) },
         HELLO_PATIENCE_MS,
       );
       proxy.connection = connection;
@@ -307,7 +307,7 @@ export class SessionProxies {
       await proxy.watch(connection);
       connection.rest();
       if (!proxy.isForeign) this.listener?.created(proxy.info);
-      this.listener?.changed(true);
+      this.listener?.listChanged(true);
     } catch (thrown) {
       const error = WshError.from(thrown);
       const wasQuick = performance.now() - started < LIST_PATIENCE_MS;
@@ -354,11 +354,11 @@ export class SessionProxies {
     const event = v.parse(EventSchema, messageJson(message));
     if (event.event === "stale") {
       proxy.overtaken(Number(event.change));
-      this.listener?.changed(false);
+      this.listener?.listChanged(false);
       return;
     }
     proxy.learn(event.info, event.listing);
-    this.listener?.changed(event.event !== "listing");
+    this.listener?.listChanged(event.event !== "listing");
     if (event.event === "listing") return;
     if (event.event === "session_end_told") proxy.endTold = true;
     else if (proxy.info.running) proxy.endTold = false;
@@ -376,15 +376,15 @@ export class SessionProxies {
     }
   }
 
-  private lost(proxy: SessionProxy): void {
+  private connectionLost(proxy: SessionProxy): void {
     proxy.connection = null;
     if (this.proxies.get(proxy.entry.id) !== proxy) return;
     this.proxies.delete(proxy.entry.id);
-    this.listener?.changed(true);
-    if (!proxy.isForeign) this.ended(proxy);
+    this.listener?.listChanged(true);
+    if (!proxy.isForeign) this.sessionEnded(proxy);
   }
 
-  private ended(proxy: SessionProxy): void {
+  private sessionEnded(proxy: SessionProxy): void {
     const end = proxy.announcedEnd ?? { reason: "session_crashed" as const, exit_code: null, signal: null };
     this.listener?.destroyed(proxy.info, end.reason, { exit_code: end.exit_code, signal: end.signal });
     if (proxy.announcedEnd === null) void cleanStale(this.instance, [proxy.entry.id]).catch(() => {});

@@ -27,7 +27,7 @@ const SUBSCRIBED = '{"event":"subscribed"';
 const decoder = new TextDecoder();
 
 export class SessionStream {
-  private over = false;
+  private isOver = false;
 
   private constructor(
     readonly source: StreamedPane,
@@ -85,12 +85,12 @@ export class SessionStream {
   }
 
   close(): void {
-    this.over = true;
+    this.isOver = true;
     this.connection.close();
   }
 
   private receive(message: WireMessage): void {
-    if (this.over) return;
+    if (this.isOver) return;
     if (message.type === messageTypes.output) {
       this.events.output?.(message.payload);
     } else if (message.type === messageTypes.event) {
@@ -108,7 +108,7 @@ export class SessionStream {
   }
 
   private end(reason: string): void {
-    if (this.over) return;
+    if (this.isOver) return;
     this.close();
     this.events.end(reason);
   }

@@ -25,14 +25,14 @@ interface ViewFeedEvents {
   /** Commands about images, counted like a picture. */
   images(commands: string): void;
   keyboard(captured: boolean): void;
-  wanted(operation: string): void;
+  actionRequested(operation: string): void;
   /** The settings have changed. */
   settings(): void;
   alert(text: string): void;
   /** Input up to this number has been acknowledged. @param record the session's name for these numbers; null: none */
   took(n: number, record: string | null): void;
   /** It is unknown whether unacknowledged input up to this number was typed: it is not sent again. */
-  lost(n: number, record: string): void;
+  inputLost(n: number, record: string): void;
   end(end: StreamEnd): void;
 }
 
@@ -43,25 +43,25 @@ const decoder = new TextDecoder();
 
 export class ViewFeed {
   private connection: Connection | null = null;
-  private over = false;
+  private isOver = false;
   /** Unacknowledged input, oldest first. */
-  private untaken: NumberedInput[] = [];
-  private untakenBytes = 0;
+  private unacknowledged: NumberedInput[] = [];
+  private unacknowledgedBytes = 0;
   /** Highest number sent to a process of the session. */
-  private sent = 0;
+  private highestSent = 0;
   /** Name of the session's record of numbers: a record with another name does not know input sent before. */
   private record: string | null = null;
   /**
    * Whether the current process has reported its acknowledged input, and has its predecessor's: then new input is sent
    * at once.
    */
-  private isTold = false;
-  private isReady = false;
+  private hasReportedInput = false;
+  private isAttached = false;
   /** Highest number that any process of the session has acknowledged. */
-  private newest = 0;
+  private highestAcknowledged = 0;
   /** Pictures of the current process, and of its predecessors. */
   private pictures = 0;
-  private before = 0;
+  private earlierPictures = 0;
 
   private constructor(
     private readonly sources: StreamedSessions,
@@ -86,14 +86,14 @@ export class ViewFeed {
 
   /** Bytes of input that no process has acknowledged yet. */
   get pending(): number {
-    return this.untakenBytes;
+    return this.unacknowledgedBytes;
   }
 
   type(input: NumberedInput): void {
-    if (this.over || input.number <= this.newest) return;
-    this.untaken.push({ number: input.number, bytes: new Uint8Array(input.bytes) });
-    this.untakenBytes += input.bytes.length;
-    if (this.isTold && this.isReady) this.send(input);
+    if (this.isOver || input.number <= this.highestAcknowledged) return;
+    this.unacknowledged.push({ number: input.number, bytes: new Uint8Array(input.bytes) });
+    this.unacknowledgedBytes += input.bytes.length;
+    if (this.hasReportedInput && this.isAttached) this.send(input);
   }
 
   resize(size: Size): void {
@@ -102,56 +102,56 @@ export class ViewFeed {
   }
 
   /** The page shows every picture up to the n-th of this feed. */
-  shown(n: number): void {
-    const pictures = Math.min(n - this.before, this.pictures);
-    if (pictures > 0) this.tell("peer.written", { bytes: 0, pictures });
+  confirmShown(n: number): void {
+    const pictures = Math.min(n - this.earlierPictures, this.pictures);
+    if (pictures > 0) this.request("peer.written", { bytes: 0, pictures });
   }
 
   /** The person's new settings, or their error. */
   use(settings: PersonSettings): void {
     if (!("fault" in settings)) this.attach = { ...this.attach, ...settings };
-    this.tell("peer.settings", settings);
+    this.request("peer.settings", settings);
   }
 
   focus(on: boolean): void {
-    this.tell("peer.focus", { on });
+    this.request("peer.focus", { on });
   }
 
   /** The page's terminal for programs; it also encodes keys in kitty's protocol. */
   colors(colors: TerminalColors): void {
-    this.tell("peer.colors", { ...colors, kitty: true });
+    this.request("peer.colors", { ...colors, kitty: true });
   }
 
   /** The person takes the keyboard back. */
   release(): void {
-    this.tell("input.release", {});
-    this.tell("peer.give_back", {});
+    this.request("input.release", {});
+    this.request("peer.give_back", {});
   }
 
   close(): void {
-    this.over = true;
+    this.isOver = true;
     this.connection?.close();
   }
 
   /** Not awaited: its result appears on the screen. */
-  private tell(operation: string, input: unknown): void {
+  private request(operation: string, input: unknown): void {
     this.connection?.request(operation, input, this.context).catch(() => {});
   }
 
   private async connect(address: string | Dial, typed: TypedEcho): Promise<void> {
     const { connection } = await Connection.open(address, "server");
-    if (this.over) {
+    if (this.isOver) {
       connection.close();
       return;
     }
     this.connection = connection;
-    this.isTold = false;
-    this.isReady = false;
-    this.before += this.pictures;
+    this.hasReportedInput = false;
+    this.isAttached = false;
+    this.earlierPictures += this.pictures;
     this.pictures = 0;
     connection.listen({
       message: (message) => this.receive(connection, message),
-      close: () => this.lost(connection),
+      close: () => this.connectionLost(connection),
     });
     try {
       await connection.request("peer.attach", this.attach, this.context);
@@ -161,10 +161,10 @@ export class ViewFeed {
       throw error;
     }
     for (const each of typed) {
-      if ("key" in each) this.tell("peer.command", each);
+      if ("key" in each) this.request("peer.command", each);
       else connection.sendBytes(messageTypes.input, encodeInput({ number: 0, bytes: Uint8Array.from(each.bytes) }));
     }
-    this.isReady = true;
+    this.isAttached = true;
     this.begin();
   }
 
@@ -176,17 +176,17 @@ export class ViewFeed {
 
   /** Sends all unacknowledged input to this process, which has reported its acknowledged input. */
   private begin(): void {
-    if (!this.isTold || !this.isReady) return;
-    for (const input of this.untaken) this.send(input);
+    if (!this.hasReportedInput || !this.isAttached) return;
+    for (const input of this.unacknowledged) this.send(input);
   }
 
   private send(input: NumberedInput): void {
-    this.sent = Math.max(this.sent, input.number);
+    this.highestSent = Math.max(this.highestSent, input.number);
     this.connection?.sendBytes(messageTypes.input, encodeInput(input));
   }
 
   private receive(connection: Connection, message: WireMessage): void {
-    if (this.over || connection !== this.connection) return;
+    if (this.isOver || connection !== this.connection) return;
     if (message.type === messageTypes.frame) {
       this.pictures++;
       this.events.frame(this.withMachine(decoder.decode(message.payload)));
@@ -205,13 +205,13 @@ export class ViewFeed {
     const { events } = this;
     if (event.event === "took") this.took(event.n, event.record ?? null);
     else if (event.event === "keyboard") events.keyboard(event.captured);
-    else if (event.event === "wanted") events.wanted(event.operation);
+    else if (event.event === "wanted") events.actionRequested(event.operation);
     else if (event.event === "settings") events.settings();
     else if (event.event === "alert") events.alert(event.text);
     else if (event.event === "moved") {
       this.connection = null;
       connection.close();
-      void this.follow(event).catch(() => this.again(event.typed));
+      void this.follow(event).catch(() => this.reconnect(event.typed));
     }
   }
 
@@ -224,30 +224,33 @@ export class ViewFeed {
   private took(n: number, record: string | null): void {
     const isOther = record !== null && this.record !== null && record !== this.record;
     if (record !== null) this.record = record;
-    if (n > this.newest) this.newest = n;
+    if (n > this.highestAcknowledged) this.highestAcknowledged = n;
     // The process that received them is lost, and its record with it: sent again, they could be typed twice.
-    if (isOther && this.untaken.some(({ number }) => number > this.newest && number <= this.sent)) {
-      this.newest = this.sent;
-      this.events.lost(this.sent, this.record ?? "");
+    if (
+      isOther &&
+      this.unacknowledged.some(({ number }) => number > this.highestAcknowledged && number <= this.highestSent)
+    ) {
+      this.highestAcknowledged = this.highestSent;
+      this.events.inputLost(this.highestSent, this.record ?? "");
     }
-    this.untaken = this.untaken.filter(({ number }) => number > this.newest);
-    this.untakenBytes = this.untaken.reduce((sum, { bytes }) => sum + bytes.length, 0);
-    this.events.took(this.newest, this.record);
-    if (this.isTold) return;
-    this.isTold = true;
+    this.unacknowledged = this.unacknowledged.filter(({ number }) => number > this.highestAcknowledged);
+    this.unacknowledgedBytes = this.unacknowledged.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    this.events.took(this.highestAcknowledged, this.record);
+    if (this.hasReportedInput) return;
+    this.hasReportedInput = true;
     this.begin();
   }
 
-  private lost(connection: Connection): void {
-    if (this.over || this.connection !== connection) return;
+  private connectionLost(connection: Connection): void {
+    if (this.isOver || this.connection !== connection) return;
     this.connection = null;
-    void this.again();
+    void this.reconnect();
   }
 
   /** Another process serves the session, or will soon. */
-  private async again(typed: TypedEcho = []): Promise<void> {
+  private async reconnect(typed: TypedEcho = []): Promise<void> {
     const until = performance.now() + AGAIN_MS;
-    while (!this.over && performance.now() < until) {
+    while (!this.isOver && performance.now() < until) {
       try {
         const source = await this.sources.find(this.session);
         await this.connect(source.address, typed);
@@ -260,7 +263,7 @@ export class ViewFeed {
   }
 
   private end(end: StreamEnd): void {
-    if (this.over) return;
+    if (this.isOver) return;
     this.close();
     this.events.end(end);
   }

@@ -23,7 +23,7 @@ interface WindowFeedEvents {
 
 export class WindowFeed {
   private connection: Connection | null = null;
-  private over = false;
+  private isOver = false;
   private seq = 0;
 
   private constructor(
@@ -57,18 +57,18 @@ export class WindowFeed {
   }
 
   close(): void {
-    this.over = true;
+    this.isOver = true;
     this.connection?.close();
   }
 
   private async connect(source: StreamedSession): Promise<void> {
     const { connection } = await Connection.open(source.address, "server");
-    if (this.over) {
+    if (this.isOver) {
       connection.close();
       return;
     }
     this.connection = connection;
-    connection.listen({ message: (message) => this.receive(message), close: () => this.lost(connection) });
+    connection.listen({ message: (message) => this.receive(message), close: () => this.connectionLost(connection) });
     try {
       await connection.request("peer.window", { ...this.options, seq: this.seq }, this.context);
     } catch (error) {
@@ -79,7 +79,7 @@ export class WindowFeed {
   }
 
   private receive(message: WireMessage): void {
-    if (this.over) return;
+    if (this.isOver) return;
     if (message.type === messageTypes.end) {
       this.end(v.parse(StreamEndSchema, messageJson(message)).reason);
     } else if (message.type === messageTypes.event) {
@@ -90,16 +90,16 @@ export class WindowFeed {
     }
   }
 
-  private lost(connection: Connection): void {
-    if (this.over || this.connection !== connection) return;
+  private connectionLost(connection: Connection): void {
+    if (this.isOver || this.connection !== connection) return;
     this.connection = null;
-    void this.again();
+    void this.reconnect();
   }
 
   /** Waits for the session to be restored. */
-  private async again(): Promise<void> {
+  private async reconnect(): Promise<void> {
     const until = performance.now() + AGAIN_MS;
-    while (!this.over && performance.now() < until) {
+    while (!this.isOver && performance.now() < until) {
       try {
         const source = await this.sources.find(this.session);
         await this.connect(source);
@@ -112,7 +112,7 @@ export class WindowFeed {
   }
 
   private end(reason: string): void {
-    if (this.over) return;
+    if (this.isOver) return;
     this.close();
     this.events.end(reason);
   }

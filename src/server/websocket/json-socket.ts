@@ -93,8 +93,8 @@ export interface JsonSocketOptions {
 
 export abstract class JsonSocket implements WebSocketEndpoint {
   protected socket: WebSocketPeer | null = null;
-  private readonly ended = new AbortController();
-  private readonly waiting: string[] = [];
+  private readonly endController = new AbortController();
+  private readonly waitingMessages: string[] = [];
   private working = false;
   private afterWork: (() => void) | null = null;
   private running = 0;
@@ -111,11 +111,11 @@ export abstract class JsonSocket implements WebSocketEndpoint {
   message(data: string | Uint8Array): void {
     if (typeof data !== "string") return;
     if (data.length <= MAX_PING_LENGTH && this.ping(data)) return;
-    if (this.waiting.length >= MAX_WAITING_REQUESTS) {
+    if (this.waitingMessages.length >= MAX_WAITING_REQUESTS) {
       this.refuse(data);
       return;
     }
-    this.waiting.push(data);
+    this.waitingMessages.push(data);
     if (!this.working) void this.work();
   }
 
@@ -123,8 +123,8 @@ export abstract class JsonSocket implements WebSocketEndpoint {
 
   close(): void {
     this.socket = null;
-    this.ended.abort();
-    this.waiting.length = 0;
+    this.endController.abort();
+    this.waitingMessages.length = 0;
     this.options.callerGone(this.options.context.caller.id);
   }
 
@@ -148,7 +148,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
   }
 
   protected get signal(): AbortSignal {
-    return this.ended.signal;
+    return this.endController.signal;
   }
 
   /** @returns false while the peer is too slow */
@@ -172,7 +172,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
 
   private async work(): Promise<void> {
     this.working = true;
-    for (let text = this.waiting.shift(); text !== undefined; text = this.waiting.shift()) {
+    for (let text = this.waitingMessages.shift(); text !== undefined; text = this.waitingMessages.shift()) {
       let request: JsonRequest;
       try {
         request = parseRequest(text);

@@ -20,10 +20,10 @@ export interface TypedRecord {
 export class RawSocket implements WebSocketEndpoint {
   private socket: WebSocketPeer | null = null;
   private stream: SessionStream | null = null;
-  private ended: string | null = null;
+  private endReason: string | null = null;
   private readonly early: Uint8Array[] = [];
 
-  private typed = 0;
+  private typedBytes = 0;
 
   private constructor(private readonly record: TypedRecord | null) {}
 
@@ -56,7 +56,7 @@ export class RawSocket implements WebSocketEndpoint {
   open(socket: WebSocketPeer): void {
     this.socket = socket;
     for (const bytes of this.early.splice(0)) this.output(bytes);
-    if (this.ended !== null) this.end(this.ended);
+    if (this.endReason !== null) this.end(this.endReason);
   }
 
   message(data: string | Uint8Array): void {
@@ -64,7 +64,7 @@ export class RawSocket implements WebSocketEndpoint {
     if (stream === null) return;
     const bytes = typeof data === "string" ? encoder.encode(data) : new Uint8Array(data);
     this.record?.hasher.update(bytes);
-    this.typed += bytes.length;
+    this.typedBytes += bytes.length;
     stream.type(bytes);
     if (stream.pending > MAX_PENDING_INPUT) socket?.close(closeCodes.trouble, "the session does not accept its input");
   }
@@ -76,7 +76,7 @@ export class RawSocket implements WebSocketEndpoint {
   close(): void {
     this.socket = null;
     this.stream?.close();
-    this.record?.write({ bytes: this.typed, hmac: this.record.hasher.digest("hex") });
+    this.record?.write({ bytes: this.typedBytes, hmac: this.record.hasher.digest("hex") });
   }
 
   private output(bytes: Uint8Array): void {
@@ -85,7 +85,7 @@ export class RawSocket implements WebSocketEndpoint {
   }
 
   private end(reason: string): void {
-    this.ended = reason;
+    this.endReason = reason;
     const close = closeReason(reason);
     this.socket?.close(close.code, close.reason);
   }

@@ -41,7 +41,7 @@ interface WebSocketRoutesOptions {
   /** Keys of the person at terminals in pages. */
   readonly viewKeys: (isTolerant: boolean) => Promise<ViewKeys>;
   /** A server-level connection opened or closed. */
-  readonly changed: () => void;
+  readonly connectionsChanged: () => void;
 }
 
 /** Tokens whose names do not identify their owners. */
@@ -122,7 +122,7 @@ export class WebSocketRoutes {
         concealedFrom: this.options.concealedFrom,
         closed: (gone) => {
           this.serverSockets.delete(gone);
-          this.options.changed();
+          this.options.connectionsChanged();
         },
       });
       this.serverSockets.set(endpoint, share);

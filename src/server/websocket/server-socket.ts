@@ -55,7 +55,7 @@ export class ServerSocket extends JsonSocket {
   private readonly subscriptions = new Map<string, Subscribed>();
   private readonly windows: WindowSubscriptions;
   private machines: Disposable | null = null;
-  private missed = 0;
+  private missedEvents = 0;
 
   constructor(protected override readonly options: ServerSocketOptions) {
     super(options);
@@ -70,12 +70,12 @@ export class ServerSocket extends JsonSocket {
     const { caller } = this.options.context;
     if (caller.only !== undefined && event.params.session.id !== caller.only) return;
     const seen = eventSeenBy(event, this.options.concealedFrom(caller));
-    if (seen !== null) this.tell(seen);
+    if (seen !== null) this.sendEvent(seen);
   }
 
   override drain(): void {
-    if (this.missed > 0) this.send({ type: "lagged", skipped: this.missed });
-    this.missed = 0;
+    if (this.missedEvents > 0) this.send({ type: "lagged", skipped: this.missedEvents });
+    this.missedEvents = 0;
     for (const { stream } of this.subscriptions.values()) stream.resume();
     this.windows.resume();
   }
@@ -150,12 +150,12 @@ export class ServerSocket extends JsonSocket {
     const agent = this.options.concealedFrom(this.options.context.caller);
     const parsed = agent === null ? null : v.safeParse(LifecycleEventSchema, event);
     const seen = parsed?.success === true ? eventSeenBy(parsed.output, agent) : {};
-    if (seen !== null) this.tell({ ...event, ...seen });
+    if (seen !== null) this.sendEvent({ ...event, ...seen });
   }
 
   /** A slow client gets the number of missed events. */
-  private tell(event: object): void {
-    if ((this.socket?.getBufferedAmount() ?? 0) > LIFECYCLE_QUEUE_BYTES) this.missed++;
+  private sendEvent(event: object): void {
+    if ((this.socket?.getBufferedAmount() ?? 0) > LIFECYCLE_QUEUE_BYTES) this.missedEvents++;
     else this.send(event);
   }
 

@@ -16,9 +16,9 @@ export async function upgrade(
   if (c.req.header("upgrade")?.toLowerCase() !== "websocket") {
     throw new WshError("invalid_request", "this path takes WebSocket connections only", {}, { status: 426 });
   }
-  const { ended } = c.get("verdict");
-  const endpoint = await whileValid(ended, opening, (late) => late.close());
-  if (ended !== null) sockets.endWith(ended, endpoint);
+  const { endSignal } = c.get("verdict");
+  const endpoint = await whileValid(endSignal, opening, (late) => late.close());
+  if (endSignal !== null) sockets.endWith(endSignal, endpoint);
   if (c.env.server.upgrade(c.req.raw, { data: endpoint })) return new Response(null);
   endpoint.close();
   throw new WshError("invalid_request", "the request is not a valid WebSocket handshake");

@@ -45,7 +45,7 @@ export class ViewSocket implements WebSocketEndpoint {
   private isOpening = false;
   private timer: Timer | null = null;
   private pictures = 0;
-  private typed = 0;
+  private typedBytes = 0;
   /** Messages between the first one and its answer. */
   private readonly early: (string | Uint8Array)[] = [];
 
@@ -59,7 +59,7 @@ export class ViewSocket implements WebSocketEndpoint {
   message(data: string | Uint8Array): void {
     try {
       if (this.feed !== null) this.receive(this.feed, data);
-      else if (this.isOpening) this.keep(data);
+      else if (this.isOpening) this.queueInput(data);
       else this.begin(data);
     } catch (thrown) {
       this.fail(thrown);
@@ -73,7 +73,7 @@ export class ViewSocket implements WebSocketEndpoint {
     this.socket = null;
     this.feed?.close();
     const { record } = this.options;
-    record?.write({ bytes: this.typed, hmac: record.hasher.digest("hex") });
+    record?.write({ bytes: this.typedBytes, hmac: record.hasher.digest("hex") });
   }
 
   private begin(data: string | Uint8Array): void {
@@ -85,9 +85,9 @@ export class ViewSocket implements WebSocketEndpoint {
   }
 
   /** Keeps input while the session is being opened, with the limit of later input. */
-  private keep(data: string | Uint8Array): void {
-    this.typed += data.length;
-    if (this.typed > MAX_PENDING_INPUT) throw new WshError("payload_too_large", "too much input before 'opened'");
+  private queueInput(data: string | Uint8Array): void {
+    this.typedBytes += data.length;
+    if (this.typedBytes > MAX_PENDING_INPUT) throw new WshError("payload_too_large", "too much input before 'opened'");
     this.early.push(typeof data === "string" ? data : new Uint8Array(data));
   }
 
@@ -124,22 +124,22 @@ export class ViewSocket implements WebSocketEndpoint {
       context,
       {
         frame: (json) => this.frame(json),
-        images: (commands) => this.tell({ type: "images", n: ++this.pictures, commands }),
-        keyboard: (captured) => this.tell({ type: "keyboard", captured }),
-        wanted: (operation) => this.tell({ type: "wanted", operation }),
+        images: (commands) => this.sendMessage({ type: "images", n: ++this.pictures, commands }),
+        keyboard: (captured) => this.sendMessage({ type: "keyboard", captured }),
+        actionRequested: (operation) => this.sendMessage({ type: "wanted", operation }),
         settings: () => void this.reread(prefix, wantsKeys === true),
-        alert: (text) => this.tell({ type: "alert", text }),
+        alert: (text) => this.sendMessage({ type: "alert", text }),
         took: (n, record) => {
-          if (isOpened) this.tell({ type: "took", n });
+          if (isOpened) this.sendMessage({ type: "took", n });
           else {
             const { id, name } = info;
             const of = present({ record });
-            this.tell({ type: "opened", session: id, name, access: context.access, took: n, ...of });
-            if (wantsKeys === true && pageKeys !== undefined) this.tell({ type: "keys", ...pageKeys });
+            this.sendMessage({ type: "opened", session: id, name, access: context.access, took: n, ...of });
+            if (wantsKeys === true && pageKeys !== undefined) this.sendMessage({ type: "keys", ...pageKeys });
           }
           isOpened = true;
         },
-        lost: (n, record) => this.tell({ type: "lost", n, record }),
+        inputLost: (n, record) => this.sendMessage({ type: "lost", n, record }),
         end: (end) => this.end(end),
       },
     );
@@ -148,7 +148,7 @@ export class ViewSocket implements WebSocketEndpoint {
       return;
     }
     this.feed = feed;
-    this.typed = 0;
+    this.typedBytes = 0;
     for (const data of this.early.splice(0)) this.message(data);
   }
 
@@ -169,7 +169,7 @@ export class ViewSocket implements WebSocketEndpoint {
     }
     const { pageKeys, ...keys } = now;
     this.feed?.use({ pass_through: false, ...keys });
-    if (wantsKeys && pageKeys !== undefined) this.tell({ type: "keys", ...pageKeys });
+    if (wantsKeys && pageKeys !== undefined) this.sendMessage({ type: "keys", ...pageKeys });
   }
 
   private receive(feed: ViewFeed, data: string | Uint8Array): void {
@@ -186,7 +186,7 @@ export class ViewSocket implements WebSocketEndpoint {
         feed.resize({ rows: request.rows, cols: request.cols, follow: follows || request.size === "follow" });
         return;
       case "shown":
-        feed.shown(request.n);
+        feed.confirmShown(request.n);
         return;
       case "focus":
         feed.focus(request.on);
@@ -197,7 +197,7 @@ export class ViewSocket implements WebSocketEndpoint {
         return;
       }
       case "ping":
-        this.tell({ type: "pong" });
+        this.sendMessage({ type: "pong" });
         return;
       case "release":
         if (accessCovers(context.access, "operate")) feed.release();
@@ -208,7 +208,7 @@ export class ViewSocket implements WebSocketEndpoint {
     const input = decodeInput(data);
     if (input === null || input.number === 0) throw new WshError("invalid_request", "input must begin with its number");
     this.options.record?.hasher.update(input.bytes);
-    this.typed += input.bytes.length;
+    this.typedBytes += input.bytes.length;
     feed.type(input);
     if (feed.pending > MAX_PENDING_INPUT)
       this.socket?.close(closeCodes.trouble, "the session does not accept its input");
@@ -219,19 +219,19 @@ export class ViewSocket implements WebSocketEndpoint {
     this.socket?.sendText(`{"type":"frame","n":${this.pictures},${json.slice(1)}`, true);
   }
 
-  private tell(message: ViewMessage): void {
+  private sendMessage(message: ViewMessage): void {
     this.socket?.sendText(JSON.stringify(message));
   }
 
   private end(end: StreamEnd): void {
-    this.tell({ type: "end", ...end });
+    this.sendMessage({ type: "end", ...end });
     const { code, reason } = closeReason(end.reason);
     this.socket?.close(code, reason);
   }
 
   private fail(thrown: unknown): void {
     const { schema, ...error } = WshError.from(thrown).bodyAt("http");
-    this.tell({ type: "error", error });
+    this.sendMessage({ type: "error", error });
     this.socket?.close(closeCodes.policy, error.code);
   }
 }

@@ -52,7 +52,7 @@ export function closeReason(reason: string): { readonly code: number; readonly r
 }
 
 export class WebSockets {
-  private readonly open = new Map<WebSocketEndpoint, Kept>();
+  private readonly open = new Map<WebSocketEndpoint, OpenConnection>();
   /** For endpoints that are not open yet: the end of the token that admitted them. */
   private readonly ends = new WeakMap<WebSocketEndpoint, AbortSignal>();
 
@@ -79,7 +79,7 @@ export class WebSockets {
       perMessageDeflate: { compress: "16KB", decompress: false },
       open: (socket) => {
         const ended = this.ends.get(socket.data);
-        this.open.set(socket.data, new Kept(socket, this.keepAlive, ended, () => this.drop(socket)));
+        this.open.set(socket.data, new OpenConnection(socket, this.keepAlive, ended, () => this.drop(socket)));
         if (ended?.aborted === true) this.drop(socket);
         else socket.data.open(socket);
       },
@@ -87,8 +87,8 @@ export class WebSockets {
         if (this.open.has(socket.data)) socket.data.message(data);
       },
       drain: (socket) => socket.data.drain(),
-      pong: (socket) => this.open.get(socket.data)?.answered(),
-      close: (socket) => this.closed(socket),
+      pong: (socket) => this.open.get(socket.data)?.pongReceived(),
+      close: (socket) => this.forget(socket),
     };
   }
 
@@ -100,10 +100,10 @@ export class WebSockets {
   /** The token that admitted the connection is no longer valid. A peer that reads nothing does not delay the end. */
   private drop(socket: WebSocketPeer): void {
     socket.close(closeCodes.policy, "token revoked");
-    this.closed(socket);
+    this.forget(socket);
   }
 
-  private closed({ data: endpoint }: WebSocketPeer): void {
+  private forget({ data: endpoint }: WebSocketPeer): void {
     const sockets = this.open.get(endpoint);
     if (sockets === undefined) return;
     this.open.delete(endpoint);
@@ -119,27 +119,27 @@ export class WebSockets {
 }
 
 /** Pings one peer; ends with the connection. */
-class Kept implements Disposable {
+class OpenConnection implements Disposable {
   private timer: Timer;
 
   constructor(
     readonly socket: WebSocketPeer,
     private readonly times: KeepAlive,
-    private readonly ended: AbortSignal | undefined,
+    private readonly tokenEnd: AbortSignal | undefined,
     private readonly drop: () => void,
   ) {
-    ended?.addEventListener("abort", drop, { once: true });
+    tokenEnd?.addEventListener("abort", drop, { once: true });
     this.timer = setTimeout(() => this.ping(), times.pingMs);
   }
 
-  answered(): void {
+  pongReceived(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.ping(), this.times.pingMs);
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.timer);
-    this.ended?.removeEventListener("abort", this.drop);
+    this.tokenEnd?.removeEventListener("abort", this.drop);
   }
 
   private ping(): void {

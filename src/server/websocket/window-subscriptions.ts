@@ -17,7 +17,7 @@ interface WindowSubscriptionsPort {
 
 export class WindowSubscriptions {
   private readonly feeds = new Map<string, WindowFeed>();
-  private over = false;
+  private isOver = false;
 
   constructor(private readonly port: WindowSubscriptionsPort) {}
 
@@ -53,9 +53,9 @@ export class WindowSubscriptions {
       });
     }
     this.feeds.get(session)?.close();
-    if (feed === null || this.over) this.feeds.delete(session);
+    if (feed === null || this.isOver) this.feeds.delete(session);
     else this.feeds.set(session, feed);
-    if (this.over) feed?.close();
+    if (this.isOver) feed?.close();
     answer({ events: options.events }, unknownFields(WindowSubscriptionSchema, params));
     answered = true;
     for (const json of early) send(json, source.info.name);
@@ -66,7 +66,7 @@ export class WindowSubscriptions {
   }
 
   close(): void {
-    this.over = true;
+    this.isOver = true;
     for (const feed of this.feeds.values()) feed.close();
     this.feeds.clear();
   }

@@ -188,11 +188,11 @@ export class Content implements PaneRef {
   }
 
   flags(): PtyFlags | null {
-    return this.view().typed.flags();
+    return this.view().input.flags();
   }
 
   typed(bytes: Uint8Array, _flags: PtyFlags | null, byAgent?: boolean): void {
-    this.view().typed.typed(bytes, null, byAgent);
+    this.view().input.typed(bytes, null, byAgent);
   }
 
   release(gone: WshError): void {

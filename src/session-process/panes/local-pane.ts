@@ -22,7 +22,7 @@ import { describeCopy } from "../../session/paste-buffers.ts";
 import type { Session } from "../../session/session.ts";
 import type { PictureSource } from "../../terminal/pictures/picture.ts";
 import { PaneCopyMode } from "../../viewer/terminal/copy-mode.ts";
-import type { Shown } from "../../viewer/terminal/displayed-content.ts";
+import type { DisplayedContent } from "../../viewer/terminal/displayed-content.ts";
 import type { LayerPicture } from "../../viewer/terminal/overlay-layer.ts";
 import { OverlayLayer } from "../../viewer/terminal/overlay-layer.ts";
 import { Pointer } from "../../viewer/terminal/pointer.ts";
@@ -70,7 +70,7 @@ export class LocalPane implements PlacedPane {
   readonly session: Session;
   readonly pane: Pane;
   /** Shows this pane alone. */
-  readonly shown: Shown;
+  readonly shown: DisplayedContent;
   /** Its place; null: it has left the layout. */
   private port: LocalPaneEvents | null = null;
   private assignedSize: Size;
@@ -210,7 +210,7 @@ export class LocalPane implements PlacedPane {
   type(bytes: Uint8Array, flags?: PtyFlags | null, byAgent = this.byAgent): void {
     this.byAgent = byAgent;
     const isMoved = this.copyMode.isOn || this.ownSession.layout.top > 0;
-    this.sendInput(isMoved ? this.pointer.place(bytes, { top: 0, left: 0 }) : bytes, flags);
+    this.sendInput(isMoved ? this.pointer.translate(bytes, { top: 0, left: 0 }) : bytes, flags);
   }
 
   idleMs(): number {
@@ -402,20 +402,20 @@ export class LocalPane implements PlacedPane {
   private makePointer(): Pointer {
     const { ownSession, copyMode, shown } = this;
     return new Pointer({
-      pointed: shown.pointed,
+      pointed: shown.mouseTargets,
       get isInCopyMode() {
         return copyMode.isOn;
       },
       isOthers: () => false,
       isOn: false,
-      lookKeys: { keys: "vi" },
+      copyModeKeys: { keys: "vi" },
       get top() {
         return ownSession.layout.top;
       },
       statusAt: () => null,
-      look: (input) => copyMode.begin(input),
-      status: () => {},
-      offer: () => {},
+      openCopyMode: (input) => copyMode.begin(input),
+      statusLineUsed: () => {},
+      openMenu: () => {},
       typed: (bytes) => this.sendInput(bytes),
     });
   }

@@ -15,7 +15,7 @@ import {
   type Windows,
   windowById,
 } from "../../session/windows/state.ts";
-import type { Pointed } from "../../viewer/terminal/pointer.ts";
+import type { MouseTargets } from "../../viewer/terminal/pointer.ts";
 import type { Arrangement } from "./arrangement.ts";
 import type { LocalPane } from "./local-pane.ts";
 
@@ -46,7 +46,7 @@ export function ownFocus(arrangement: Arrangement): OwnFocus {
   return { window: windowById(arrangement.state, id).id, pane: active, zoomed };
 }
 
-export function pointedIn(self: ShownWindow): Pointed {
+export function pointedIn(self: ShownWindow): MouseTargets {
   const { arrangement } = self;
   const changed = (make: (state: Windows) => Windows): void =>
     void arrangement.change(() => arrangement.commit(make(arrangement.state))).catch(() => {});
@@ -61,7 +61,7 @@ export function pointedIn(self: ShownWindow): Pointed {
     boxOf: (pane) => self.placement.boxes.get(pane) ?? null,
     modesOf: (pane) => arrangement.placed.get(pane)?.modes ?? null,
     isInCopyMode: (pane) => arrangement.placed.get(pane)?.copyMode?.isOn === true,
-    give(pane, bytes) {
+    sendTo(pane, bytes) {
       if (self.single?.id === pane) return bytes;
       arrangement.placed.get(pane)?.type(bytes);
       return null;

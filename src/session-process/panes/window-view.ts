@@ -26,8 +26,8 @@ import {
   windowWith,
 } from "../../session/windows/state.ts";
 import type { TerminalModel } from "../../terminal/model.ts";
-import type { Shown, ShownListener, ShownProgram } from "../../viewer/terminal/displayed-content.ts";
-import type { Pointed } from "../../viewer/terminal/pointer.ts";
+import type { DisplayedContent, DisplayedProgram, DisplayListener } from "../../viewer/terminal/displayed-content.ts";
+import type { MouseTargets } from "../../viewer/terminal/pointer.ts";
 import type { Arrangement } from "./arrangement.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { type OwnFocus, pointedIn, typedIn } from "./window-input.ts";
@@ -40,12 +40,12 @@ const SGR = 1006;
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");
 const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 
-export class WindowView implements Shown {
+export class WindowView implements DisplayedContent {
   epoch = 1;
   readonly isElsewhere = (pane?: string): boolean => showsOthers(this.arrangement.state, this.window, pane);
-  private readonly listeners = new Set<ShownListener>();
+  private readonly listeners = new Set<DisplayListener>();
   private readonly canvases = { utf8: new WindowCanvas(false), ascii: new WindowCanvas(true) };
-  readonly pointed: Pointed;
+  readonly mouseTargets: MouseTargets;
   placement: Placement;
   private places: WindowPlaces;
   layout: Layout | null = null;
@@ -70,7 +70,7 @@ export class WindowView implements Shown {
     private readonly onlyWindow: number | null = null,
   ) {
     const { events } = arrangement;
-    this.pointed = pointedIn(this);
+    this.mouseTargets = pointedIn(this);
     this.placement = placementOf(this.window, this.area);
     this.places = this.placesOf();
     this.lastActive = this.active;
@@ -114,7 +114,7 @@ export class WindowView implements Shown {
     return local?.isPlain === true ? local : null;
   }
 
-  get program(): ShownProgram | null {
+  get program(): DisplayedProgram | null {
     return this.single?.pane.terminal ?? null;
   }
 
@@ -126,7 +126,7 @@ export class WindowView implements Shown {
     return this.panesShown().flatMap((pane) => this.arrangement.placed.get(pane)?.pictures ?? []);
   }
 
-  get wide(): readonly ShownProgram[] {
+  get wide(): readonly DisplayedProgram[] {
     const { program } = this;
     if (program !== null) return [program];
     return [...this.placement.boxes].flatMap(([pane, { cols }]) => {
@@ -173,7 +173,7 @@ export class WindowView implements Shown {
     return this.ownFocus !== null && this.window.id !== activeWindow(this.arrangement.state).id;
   }
 
-  sized(outer: Size): void {
+  outerSized(outer: Size): void {
     if (this.ownFocus !== null) this.arrangement.watch(this, this.window.id, outer);
   }
 
@@ -253,7 +253,7 @@ export class WindowView implements Shown {
     return null;
   }
 
-  listen(listener: ShownListener): () => void {
+  listen(listener: DisplayListener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
@@ -262,10 +262,10 @@ export class WindowView implements Shown {
     for (const pane of this.arrangement.placed.values()) pane.learnColors(colors);
   }
 
-  readonly typed: TypedInput = typedIn(this);
+  readonly input: TypedInput = typedIn(this);
 
-  get look(): Shown["look"] {
-    return this.single?.shown.look ?? this.lookIn;
+  get copyModeSource(): DisplayedContent["copyModeSource"] {
+    return this.single?.shown.copyModeSource ?? this.lookIn;
   }
 
   private readonly lookIn = (input: CopyModeInput, pane = this.active): Promise<void> =>
@@ -396,7 +396,7 @@ export class WindowView implements Shown {
     for (const make of waitingForPicture ?? []) make();
   }
 
-  private notifyListeners(act: (listener: ShownListener) => void): void {
+  private notifyListeners(act: (listener: DisplayListener) => void): void {
     for (const listener of this.listeners) act(listener);
   }
 }

@@ -3,7 +3,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Bindings } from "../../keys/bindings.ts";
 import { parseCommandLine } from "../../keys/line.ts";
 import type { Acting } from "../../protocol/caller.ts";
-import { places, type SwitcherRow } from "../switcher/destinations.ts";
+import { destinations, type SwitcherRow } from "../switcher/destinations.ts";
 import type { OwnDialog } from "../terminal/overlay-layer.ts";
 import { bindingOfPaletteLine } from "./calls.ts";
 import { knownFor, parametersAt } from "./entries.ts";
@@ -26,7 +26,7 @@ interface OpenPort {
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
   /** The palette has closed. @param said a notice to show */
-  done(said: string | null): void;
+  closed(said: string | null): void;
   /** It opens with a line that could not be executed. */
 }
 
@@ -48,9 +48,9 @@ export function openPalette(port: OpenPort): OwnDialog {
       return port.run(line, signal);
     },
     typed: (bytes) => port.typed(bytes),
-    done: (said) => port.done(said),
+    onClosed: (said) => port.closed(said),
   });
-  void places(instance, "windows", by).then(
+  void destinations(instance, "windows", by).then(
     (found) => {
       suggestions = knownWith(found);
       port.changed();

@@ -57,30 +57,30 @@ interface PalettePort {
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
   /** The palette has closed. @param said a temporary notice in its place */
-  done(said: string | null): void;
+  onClosed(said: string | null): void;
 }
 
 export class Palette implements OwnDialog {
   private line: EditedLine = lineOf("");
   /** Index of the suggestion chosen with the arrows; null: none was chosen. */
-  private chosen: number | null = null;
+  private chosenIndex: number | null = null;
   private error: string | null = null;
   private answer: { readonly lines: readonly string[]; readonly from: number } | null = null;
   private running: AbortController | null = null;
-  private over = false;
+  private isClosed = false;
   /** Input during a call, for the program below if the call closes the palette. */
-  private held: Uint8Array[] = [];
+  private heldInput: Uint8Array[] = [];
   /** The list's position on the terminal, and the number of its items above. */
   private lastDrawn = { row: 0, first: 0, height: 0 };
 
   constructor(private readonly port: PalettePort) {}
 
   get rest(): readonly Uint8Array[] {
-    return this.held;
+    return this.heldInput;
   }
 
   closed(): void {
-    this.over = true;
+    this.isClosed = true;
     this.running?.abort();
   }
 
@@ -91,9 +91,9 @@ export class Palette implements OwnDialog {
       // A cancelled call's answer is not awaited.
       if (isEscape) {
         this.running.abort();
-        this.held = [];
-      } else if ((event.kind === "key" || event.kind === "paste") && this.held.length < MAX_HELD)
-        this.held.push(event.raw);
+        this.heldInput = [];
+      } else if ((event.kind === "key" || event.kind === "paste") && this.heldInput.length < MAX_HELD)
+        this.heldInput.push(event.raw);
       return "open";
     }
     if (event.kind === "paste") this.edit(insertText(this.line, pastedText(event), MAX_LINE));
@@ -124,14 +124,14 @@ export class Palette implements OwnDialog {
       const index = first + at;
       if (index >= offer.items.length) return;
       if (index === this.indexIn(offer)) this.enter();
-      else this.chosen = index;
+      else this.chosenIndex = index;
     }
   }
 
   private edit(line: EditedLine | null): void {
     if (line === null) return;
     this.line = line;
-    this.chosen = null;
+    this.chosenIndex = null;
     this.error = null;
     this.answer = null;
   }
@@ -142,7 +142,11 @@ export class Palette implements OwnDialog {
   }
 
   private indexIn({ items, meansFirst }: Offer): number {
-    return this.chosen === null ? (meansFirst && items.length > 0 ? 0 : -1) : Math.min(this.chosen, items.length - 1);
+    return this.chosenIndex === null
+      ? meansFirst && items.length > 0
+        ? 0
+        : -1
+      : Math.min(this.chosenIndex, items.length - 1);
   }
 
   private move(by: number): void {
@@ -155,7 +159,7 @@ export class Palette implements OwnDialog {
     }
     const { offer } = this;
     const last = offer.items.length - 1;
-    this.chosen = Math.max(0, Math.min(last, this.indexIn(offer) + by));
+    this.chosenIndex = Math.max(0, Math.min(last, this.indexIn(offer) + by));
     this.error = null;
   }
 
@@ -163,10 +167,10 @@ export class Palette implements OwnDialog {
   private complete(): void {
     const { offer } = this;
     const item = offer.items[Math.max(0, this.indexIn(offer))];
-    if (item !== undefined) this.take(offer, item);
+    if (item !== undefined) this.accept(offer, item);
   }
 
-  private take({ from, to }: Offer, { text, kind }: Suggestion): void {
+  private accept({ from, to }: Offer, { text, kind }: Suggestion): void {
     const line = textOfLine(this.line);
     const before = kind === "recent" ? "" : line.slice(0, from);
     const after = kind === "recent" ? "" : line.slice(to).trimStart();
@@ -182,7 +186,7 @@ export class Palette implements OwnDialog {
     }
     const { offer } = this;
     const item = offer.items[this.indexIn(offer)];
-    if (item !== undefined) this.take(offer, item);
+    if (item !== undefined) this.accept(offer, item);
     if (item?.kind === "parameter" || this.asksForMore() || (item !== undefined && this.isWanting())) return;
     const line = textOfLine(this.line).trim();
     if (line === "" || this.running !== null) return;
@@ -194,7 +198,7 @@ export class Palette implements OwnDialog {
     const needed = this.missing.map((name) => `${name}=`);
     const { offer } = this;
     const next = offer.items.find(({ text }) => needed.includes(text));
-    if (next !== undefined) this.take(offer, next);
+    if (next !== undefined) this.accept(offer, next);
     return next !== undefined;
   }
 
@@ -213,20 +217,20 @@ export class Palette implements OwnDialog {
   private async run(line: string): Promise<void> {
     const running = new AbortController();
     this.running = running;
-    this.chosen = null;
+    this.chosenIndex = null;
     this.error = null;
     try {
       const answer = await this.port.run(line, running.signal);
       if (answer === null) {
-        if (!this.over) this.port.done(`done: ${line.split(/\s/)[0]}`);
-        for (const bytes of this.held) this.port.typed(bytes);
+        if (!this.isClosed) this.port.onClosed(`done: ${line.split(/\s/)[0]}`);
+        for (const bytes of this.heldInput) this.port.typed(bytes);
       } else this.answer = { lines: resultLines(answer), from: 0 };
     } catch (thrown) {
       this.error = inWords(WshError.from(thrown));
     } finally {
       this.running = null;
-      this.held = [];
-      if (!this.over) this.port.changed();
+      this.heldInput = [];
+      if (!this.isClosed) this.port.changed();
     }
   }
 

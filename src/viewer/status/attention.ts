@@ -6,7 +6,7 @@ import { type AlertMode, attentionFor, type NewsKind } from "../../protocol/atte
 import type { Viewer } from "../../session/viewers.ts";
 
 interface AttentionPort {
-  way(): AlertMode;
+  alertMode(): AlertMode;
   isMeant(kind: NewsKind): boolean;
   name(): string;
   viewers(): readonly Viewer[];
@@ -21,11 +21,11 @@ export class Attention {
   /** @param text describes the event */
   happened(kind: NewsKind, pane: string, text: string): void {
     const { name } = this.port;
-    const way = this.port.way();
+    const way = this.port.alertMode();
     if (way === "off" || !this.port.isMeant(kind)) return;
     const viewers = this.port.viewers();
     const key = `${kind} ${pane}`;
-    this.look();
+    this.forgetSeen();
     if (this.alerted.has(key)) return;
     // A bell of a shown pane already rings at that terminal.
     const away = viewers.filter(({ focus }) => !focus.looksAt(pane) && !(kind === "bell" && focus.rings(pane)));
@@ -35,10 +35,10 @@ export class Attention {
   }
 
   /** Forgets events that people have seen, and panes that are not in `panes`. */
-  look(panes?: ReadonlySet<string>): void {
+  forgetSeen(panes?: ReadonlySet<string>): void {
     for (const [key, when] of this.alerted) {
       const pane = key.slice(key.indexOf(" ") + 1);
-      const isSeen = this.port.viewers().some(({ focus }) => focus.seen(pane) > when);
+      const isSeen = this.port.viewers().some(({ focus }) => focus.lastSeenAt(pane) > when);
       if (isSeen || panes?.has(pane) === false) this.alerted.delete(key);
     }
   }

@@ -53,7 +53,7 @@ export class StatusLine implements Disposable {
   private shownText = "";
   private timer: Timer | null = null;
   private clock: Timer | null = null;
-  private over = false;
+  private isOver = false;
   private readonly attention: Attention;
   private readonly commands: StatusCommands;
   private segments: readonly Segment[] = [];
@@ -70,7 +70,7 @@ export class StatusLine implements Disposable {
   ) {
     const { events } = session;
     this.attention = new Attention({
-      way: () => settings.alert,
+      alertMode: () => settings.alert,
       isMeant: (kind) => {
         const kinds = settings.alert_for.filter(isNewsKind);
         return kinds.length === 0 ? kind === "bell" : kinds.includes(kind);
@@ -87,7 +87,7 @@ export class StatusLine implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.over = true;
+    this.isOver = true;
     clearTimeout(this.timer ?? undefined);
     clearTimeout(this.clock ?? undefined);
     this.commands.stop();
@@ -143,7 +143,7 @@ export class StatusLine implements Disposable {
   }
 
   private soon(): void {
-    if (this.over) return;
+    if (this.isOver) return;
     this.timer ??= setTimeout(() => {
       this.timer = null;
       this.update();
@@ -161,7 +161,7 @@ export class StatusLine implements Disposable {
     for (const id of this.marks.keys()) if (!windows.some((window) => window.id === id)) this.marks.delete(id);
     for (const known of [this.printedAt, this.runs])
       for (const id of known.keys()) if (!panes.some(({ pane }) => pane.id === id)) known.delete(id);
-    this.attention.look(new Set(panes.map(({ pane }) => pane.id)));
+    this.attention.forgetSeen(new Set(panes.map(({ pane }) => pane.id)));
     // A popup is temporary and does not change the size of the panes below it.
     const lasting = panes.filter(({ pane }) => pane.popup !== true);
     const isMeant = settings.status === "on" || (settings.status === "auto" && lasting.length > 1);
@@ -171,7 +171,7 @@ export class StatusLine implements Disposable {
     const isShown = isMeant && (session.viewers.terminals > 0 || hasPage);
     if (!isShown) {
       this.commands.stop();
-      this.put(null, "");
+      this.setLine(null, "");
       return;
     }
     const { segments } = this;
@@ -193,7 +193,7 @@ export class StatusLine implements Disposable {
     };
     const { status_position: position } = settings;
     const isMarked = (window: string): boolean => Object.values(this.marks.get(window) ?? none).includes(true);
-    this.put(
+    this.setLine(
       { position, text: textOf(facts, segments), isMarked },
       `${position} ${this.reading} ${gist(facts, segments)}`,
     );
@@ -226,7 +226,7 @@ export class StatusLine implements Disposable {
   }
 
   /** @param gist the visible parts of the line */
-  private put(line: ShownLine | null, gist: string): void {
+  private setLine(line: ShownLine | null, gist: string): void {
     if (gist === this.shownText) return;
     this.shownText = gist;
     this.session.setStatus(line);

@@ -59,7 +59,7 @@ export function placesSource(instance: Instance, kind: SwitcherScope, by: Acting
     nothing: kind === "agents" ? "no agent is running" : "no match",
     closes: ({ kind: what, session, name }) =>
       `end ${what === "session" ? `session '${session}'` : `${what} ${name}`} and all its programs?`,
-    list: () => places(instance, kind, by),
+    list: () => destinations(instance, kind, by),
     preview: (row) => preview(row, by),
     close: (row) => close(row, by),
     rename: (row, name) => rename(row, name, by),
@@ -85,13 +85,17 @@ export interface SwitcherRow {
   readonly urgency: number | null;
 }
 
-function ask(by: Acting, socket: string, op: string, input: unknown, target?: string): Promise<unknown> {
+function requestFrom(by: Acting, socket: string, op: string, input: unknown, target?: string): Promise<unknown> {
   const signal = AbortSignal.timeout(ANSWER_MS);
   return askProcess(socket, op, input, { by, ...defined({ target }), signal });
 }
 
 /** All places of a kind that a caller may see; agents by how urgently they need a person. */
-export async function places(instance: Instance, kind: SwitcherScope, { caller }: Acting): Promise<SwitcherRow[]> {
+export async function destinations(
+  instance: Instance,
+  kind: SwitcherScope,
+  { caller }: Acting,
+): Promise<SwitcherRow[]> {
   const { only } = caller;
   const agent = agentOfCaller(caller) === null ? null : ownerOf(caller);
   const entries = listSessions(instance).filter(({ ended, name, socket, session }) => {
@@ -185,7 +189,7 @@ const ScreenSchema = v.object({ lines: v.array(v.string()) });
 /** The current contents of a place; null when it does not answer. */
 async function preview({ pane, socket }: SwitcherRow, by: Acting): Promise<readonly string[] | null> {
   try {
-    return v.parse(ScreenSchema, await ask(by, socket, "screen.get", { format: "plain" }, pane)).lines;
+    return v.parse(ScreenSchema, await requestFrom(by, socket, "screen.get", { format: "plain" }, pane)).lines;
   } catch {
     return null;
   }
@@ -211,7 +215,7 @@ async function rename(place: SwitcherRow, name: string, by: Acting): Promise<voi
 
 async function act(by: Acting, { target, socket, session }: SwitcherRow, op: string, input: unknown): Promise<void> {
   try {
-    await ask(by, socket, op, input, target);
+    await requestFrom(by, socket, op, input, target);
   } catch (thrown) {
     if (processState(socket) === "alive") throw thrown;
     throw new WshError("session_not_found", `session '${session}' no longer exists`);
@@ -230,7 +234,7 @@ async function create(instance: Instance, name: string, by: Acting): Promise<Swi
       name === "" ? {} : { name },
       AbortSignal.timeout(START_MS),
     );
-  const all = await places(instance, "sessions", by);
+  const all = await destinations(instance, "sessions", by);
   const made = all.find((place) => place.session === name) ?? all.toSorted((a, b) => b.number - a.number)[0];
   if (made === undefined) throw new WshError("session_not_found", `session '${name}' has already ended`);
   return made;

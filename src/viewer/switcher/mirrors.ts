@@ -47,7 +47,7 @@ export async function refuseMirror(
   const seen = new Set([ownSessions]);
   let links: readonly MirrorLink[] = [{ socket: ownSessions, name: null, shows: null }];
   while (links.length > 0) {
-    const answers = await Promise.all(links.map(async (link) => ({ link, answer: await ask(link.socket) })));
+    const answers = await Promise.all(links.map(async (link) => ({ link, answer: await shownIn(link.socket) })));
     const next: MirrorLink[] = [];
     for (const { link, answer } of answers) {
       if (answer === null) continue;
@@ -76,7 +76,7 @@ function mirror(name: string, first: MirrorLink, where: string): WshError {
 }
 
 /** Null for a session that has ended, hangs, or has a version that does not report it. */
-async function ask(socket: string): Promise<v.InferOutput<typeof ShownInSchema> | null> {
+async function shownIn(socket: string): Promise<v.InferOutput<typeof ShownInSchema> | null> {
   try {
     const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);
     try {

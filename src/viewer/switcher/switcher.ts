@@ -43,7 +43,7 @@ interface SwitcherPort {
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
   /** The switcher has closed. */
-  done(): void;
+  onClosed(): void;
 }
 
 /** The purpose of the typed line. */
@@ -60,7 +60,7 @@ export class Switcher implements OwnDialog {
   /** The last drawing of the list: its first place, its rows and its columns. */
   private lastDrawn = { from: 0, room: 0, left: 0 };
   private timer: Timer | null = null;
-  private over = false;
+  private isClosed = false;
   private isBusy = false;
   /** Input typed during an action. */
   private readonly heldEvents: InputEvent[] = [];
@@ -76,7 +76,7 @@ export class Switcher implements OwnDialog {
   }
 
   closed(): void {
-    this.over = true;
+    this.isClosed = true;
     clearTimeout(this.timer ?? undefined);
   }
 
@@ -207,14 +207,14 @@ export class Switcher implements OwnDialog {
 
   private command(key: string): void {
     if (this.port.readOnly) this.port.say("this terminal is read-only");
-    else if (key === "r" && this.source.rename !== undefined && this.place() !== undefined) this.enter("rename");
-    else if (key === "x" && this.place() !== undefined) this.enter("close");
+    else if (key === "r" && this.source.rename !== undefined && this.selectedRow() !== undefined) this.enter("rename");
+    else if (key === "x" && this.selectedRow() !== undefined) this.enter("close");
     else if (key === "t" && this.source.create !== undefined) this.enter("create", this.typed);
   }
 
   private enter(mode: Mode, typed = ""): void {
     this.mode = mode;
-    this.about = this.place();
+    this.about = this.selectedRow();
     this.typed = typed;
   }
 
@@ -241,7 +241,7 @@ export class Switcher implements OwnDialog {
     return fuzzyRanked(this.all, query, ({ session, name, description }) => `${session} ${name} ${description}`);
   }
 
-  private place(): SwitcherRow | undefined {
+  private selectedRow(): SwitcherRow | undefined {
     return this.all.find(({ target }) => target === this.chosen);
   }
 
@@ -256,12 +256,12 @@ export class Switcher implements OwnDialog {
     if (this.mode !== "filter") return;
     const shown = this.matchingRows();
     if (!shown.some(({ target }) => target === this.chosen)) this.chosen = shown[0]?.target ?? "";
-    if (this.lines?.pane !== this.place()?.pane) void this.look();
+    if (this.lines?.pane !== this.selectedRow()?.pane) void this.loadRows();
   }
 
   private accept(): void {
     const { mode, typed, about } = this;
-    const place = this.place();
+    const place = this.selectedRow();
     if (mode !== "filter") this.enter("filter");
     if (mode === "filter" && !this.isLoaded) this.entersThen = true;
     else if (mode === "filter" && place !== undefined) this.leaveFor(place);
@@ -276,15 +276,15 @@ export class Switcher implements OwnDialog {
   }
 
   private leaveFor(place: SwitcherRow): void {
-    if (this.over) return;
+    if (this.isClosed) return;
     this.port.go(place);
-    this.port.done();
+    this.port.onClosed();
   }
 
   private async act(make: () => Promise<void>): Promise<void> {
     this.isBusy = true;
     await make().catch((error) => this.port.say(WshError.from(error).message));
-    if (!this.over) await this.renew();
+    if (!this.isClosed) await this.renew();
     this.isBusy = false;
     this.replay();
   }
@@ -292,15 +292,15 @@ export class Switcher implements OwnDialog {
   /** Handles the queued input. */
   private replay(): void {
     for (const event of this.heldEvents.splice(0)) {
-      if (this.over) this.port.typed(event.raw);
-      else if (this.pressed(event) === "closed") this.port.done();
+      if (this.isClosed) this.port.typed(event.raw);
+      else if (this.pressed(event) === "closed") this.port.onClosed();
     }
   }
 
   private async renew(): Promise<void> {
     clearTimeout(this.timer ?? undefined);
     const listed = await this.source.list().catch(() => null);
-    if (this.over) return;
+    if (this.isClosed) return;
     if (listed !== null) this.all = listed;
     if (this.chosen === "") {
       const here = this.matchingRows().filter(({ number }) => number === this.port.here());
@@ -317,16 +317,16 @@ export class Switcher implements OwnDialog {
       this.accept();
       this.replay();
     }
-    void this.look();
+    void this.loadRows();
   }
 
-  private async look(): Promise<void> {
-    const place = this.place();
-    if (this.over) return;
+  private async loadRows(): Promise<void> {
+    const place = this.selectedRow();
+    if (this.isClosed) return;
     if (place !== undefined && this.source.preview !== undefined) {
       const lines = await this.source.preview(place);
-      if (this.over) return;
-      if (this.place()?.pane === place.pane) this.lines = { pane: place.pane, lines };
+      if (this.isClosed) return;
+      if (this.selectedRow()?.pane === place.pane) this.lines = { pane: place.pane, lines };
     }
     this.port.changed();
   }

@@ -32,7 +32,7 @@ import { requireOutside } from "../switcher/nesting.ts";
 import { ClipboardImage } from "./clipboard-image.ts";
 import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
-import type { Shown } from "./displayed-content.ts";
+import type { DisplayedContent } from "./displayed-content.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
 import { OuterSize } from "./outer-size.ts";
 import type { LayerPicture } from "./overlay-layer.ts";
@@ -64,7 +64,7 @@ export class TerminalStream implements Viewer {
   /** Socket of the session inside which its client runs. */
   readonly around: string | undefined;
   readonly mouse: TakenMouse;
-  private readonly sized: OuterSize;
+  private readonly outerSize: OuterSize;
   private readonly inPage: Page | null;
   readonly focus: TerminalFocus;
   /** Called for a key that is bound to an operation on the session. */
@@ -91,16 +91,16 @@ export class TerminalStream implements Viewer {
   private readonly person: PersonKeys;
   private readonly keys: KeyReader;
   private readonly ends: (() => void)[] = [];
-  private over = false;
+  private isClosed = false;
   /** Set if the session ended this stream before it began: the stream still shows the session's screen first. */
   private ending: ViewerEnd | null = null;
   /** The last keyboard state sent to the client. */
-  private toldCaptured: boolean | null = null;
+  private reportedCapture: boolean | null = null;
 
   /** @throws when `input` does not match the schema */
   constructor(
     private readonly session: Session,
-    readonly shown: Shown,
+    readonly shown: DisplayedContent,
     private readonly peer: Peer,
     { input, caller, access }: Pick<PeerRequest, "input" | "caller" | "access">,
     private readonly policy: AttachPolicy & { readonly knownTerminals: KnownTerminals },
@@ -124,25 +124,25 @@ export class TerminalStream implements Viewer {
     this.copies = new Copies(session, peer, {
       viewer: this.id,
       isWanted: attach.copies && !this.readOnly,
-      keeps: !attach.composed && !this.readOnly && caller.only === undefined,
+      storesCopies: !attach.composed && !this.readOnly && caller.only === undefined,
       programs: () => settings.clipboard === "write",
       rendered: (copied) => this.presentation.renderer.copied(copied),
     });
-    const isOver = (): boolean => this.over;
-    this.sized = new OuterSize(session, attach, {
+    const isOver = (): boolean => this.isClosed;
+    this.outerSize = new OuterSize(session, attach, {
       viewer: this.id,
       atOnce: attach.composed,
       isOver,
       isOpening: () => this.presentation.mode === "opening",
       resized: () => this.presentation.resized(),
-      decides: (size) => this.readOnly || this.observes || this.shown.sized?.(size),
+      decides: (size) => this.readOnly || this.observes || this.shown.outerSized?.(size),
       beforeApplying: () => this.presentation.beforeApplying(),
       applied: () => this.presentation.applied(),
     });
     const page = {
       keys: (bytes: Uint8Array) => this.keys.push(bytes),
-      typed: (bytes: Uint8Array) => this.typing.typed(bytes),
-      tell: (event: object) => peer.send(messageTypes.event, event),
+      typed: (bytes: Uint8Array) => this.typing.handleInput(bytes),
+      sendEvent: (event: object) => peer.send(messageTypes.event, event),
     };
     this.inPage = attach.page === undefined ? null : new Page(attach.page, session.takenInput, { ...page, isOver });
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
@@ -165,7 +165,7 @@ export class TerminalStream implements Viewer {
     if (attach.pictures) presentation.showPictures();
     this.typing = new Typing(session, shown, this, { ownView, focus, presentation });
     this.keys = new KeyReader(person, {
-      forward: (bytes) => this.typing.typed(bytes),
+      forward: (bytes) => this.typing.handleInput(bytes),
       reply: (bytes) => void this.clipboardImage.take(bytes),
       detach: () => this.detach(),
       waits: () => session.events.emit("keyAwaited", undefined),
@@ -175,7 +175,7 @@ export class TerminalStream implements Viewer {
       release: () => {
         session.keyboard.release();
         session.elements.unfocus();
-        this.giveBack();
+        this.handBack();
       },
     });
   }
@@ -186,22 +186,22 @@ export class TerminalStream implements Viewer {
     this.ends.push(session.streamOpened());
     if (session.exit === null) {
       session.viewers.add(this);
-      await this.sized.begin();
+      await this.outerSize.begin();
     }
     await this.shown.atRest(() => this.begin());
   }
 
   private detach(): void {
     if (this.inPage === null) this.end({ reason: "detached" });
-    else this.inPage.wanted("view.detach");
+    else this.inPage.requestAction("view.detach");
   }
 
   receive(message: WireMessage): void {
     if (message.type === messageTypes.input) {
       if (this.inPage !== null) this.inPage.receive(message.payload);
-      else if (!this.clipboardImage.take(message.payload)) this.typing.typed(message.payload);
+      else if (!this.clipboardImage.take(message.payload)) this.typing.handleInput(message.payload);
     } else if (message.type === messageTypes.resize) {
-      this.sized.resized(v.parse(ResizeSchema, messageJson(message)));
+      this.outerSize.resized(v.parse(ResizeSchema, messageJson(message)));
     } else {
       this.end({ reason: "detached" });
     }
@@ -210,16 +210,16 @@ export class TerminalStream implements Viewer {
   /** The person hesitates after the prefix key, or has pressed another key. */
   showHelp(input: unknown): void {
     const { shown, table } = v.parse(HelpSchema, input);
-    if (!this.over) this.ownView.showMap(shown ? table : null);
+    if (!this.isClosed) this.ownView.showMap(shown ? table : null);
   }
 
-  get above(): LayerPicture | null {
-    return this.ownView.above;
+  get topLayer(): LayerPicture | null {
+    return this.ownView.topLayer;
   }
 
   /** The person pressed a key of a table. */
   bound(input: unknown): void {
-    if (!this.over) this.ownView.press(v.parse(BoundKeySchema, input));
+    if (!this.isClosed) this.ownView.press(v.parse(BoundKeySchema, input));
   }
 
   private makeOwnView(isPlain: boolean): OwnView {
@@ -236,12 +236,12 @@ export class TerminalStream implements Viewer {
         return self.size;
       },
       get isOver() {
-        return self.over;
+        return self.isClosed;
       },
       changed: () => this.presentation.reconsider(),
       rang: () => this.presentation.renderer.rang(),
-      typed: (bytes) => this.typing.typed(bytes),
-      wanted: (operation) => this.inPage?.wanted(operation) ?? false,
+      typed: (bytes) => this.typing.handleInput(bytes),
+      askPage: (operation) => this.inPage?.requestAction(operation) ?? false,
       redraw: () => this.presentation.redraw(),
       session: this.session,
       statusAt: (row, col) => this.presentation.renderer.statusAt(this.size, row, col),
@@ -251,7 +251,7 @@ export class TerminalStream implements Viewer {
       detach: () => this.detach(),
       instance: this.policy.instance,
       mouse: this.mouse,
-      placed: (bytes) => this.typing.placed(bytes),
+      typeTranslated: (bytes) => this.typing.sendTranslated(bytes),
       go: (place) => this.go(place),
     });
   }
@@ -262,9 +262,9 @@ export class TerminalStream implements Viewer {
   }
 
   /** The client continues with another session, at that socket. The terminal is no longer read or drawn here. */
-  private move(socket: string, session: number): void {
-    if (this.over) return;
-    const typed = this.ownView.rest.map((each) => (each instanceof Uint8Array ? { bytes: [...each] } : each));
+  private moveToSession(socket: string, session: number): void {
+    if (this.isClosed) return;
+    const typed = this.ownView.queuedInput.map((each) => (each instanceof Uint8Array ? { bytes: [...each] } : each));
     this.close();
     this.peer.send(messageTypes.event, { event: "moved", socket, typed, session });
     this.peer.finish();
@@ -273,16 +273,16 @@ export class TerminalStream implements Viewer {
   async go(place: SessionPlace): Promise<void> {
     await requireOutside(this.policy.instance, this, place);
     if (this.composed) this.peer.send(messageTypes.event, { event: "go", ...place });
-    else this.move(place.socket, place.number);
+    else this.moveToSession(place.socket, place.number);
   }
 
   say(text: string): void {
-    if (!this.over) this.ownView.say(text);
+    if (!this.isClosed) this.ownView.say(text);
   }
 
   /** The client has stopped reading keys. */
   takeKeys(): void {
-    if (this.over) return;
+    if (this.isClosed) return;
     void this.terminal?.read(
       (bytes) => this.keys.push(bytes),
       () => this.end({ reason: "detached" }),
@@ -292,17 +292,17 @@ export class TerminalStream implements Viewer {
 
   /** The client does not hold the terminal now: this process neither reads nor writes there until it resumes. */
   release(): void {
-    if (!this.over) this.presentation.release();
+    if (!this.isClosed) this.presentation.release();
   }
 
   /** The person hands back the program that they took over. */
-  giveBack(): void {
-    if (!this.readOnly && !this.over) void this.session.questions.giveBack();
+  handBack(): void {
+    if (!this.readOnly && !this.isClosed) void this.session.questions.giveBack();
   }
 
   alert(text: string): void {
     // A session that shows this one as a view uses its own terminals for alerts; a read-only terminal has no person.
-    if (!this.composed && !this.readOnly && !this.over) this.presentation.alert(text);
+    if (!this.composed && !this.readOnly && !this.isClosed) this.presentation.alert(text);
   }
 
   settingsChanged(): void {
@@ -327,7 +327,7 @@ export class TerminalStream implements Viewer {
   }
 
   get size(): Size {
-    return this.sized.size;
+    return this.outerSize.size;
   }
 
   /** Name for people of a terminal in a page; null for any other terminal. */
@@ -336,20 +336,20 @@ export class TerminalStream implements Viewer {
   }
 
   get follows(): boolean {
-    return this.sized.follows;
+    return this.outerSize.follows;
   }
 
   get isOver(): boolean {
-    return this.over;
+    return this.isClosed;
   }
 
   get isResizing(): boolean {
-    return this.sized.isApplying;
+    return this.outerSize.isApplying;
   }
 
   /** Removes the drawing; the program's screen remains in view. */
   end(reason: ViewerEnd): void {
-    if (this.over) return;
+    if (this.isClosed) return;
     this.ending = reason;
     const { terminal } = this;
     if (this.presentation.mode === "opening") return;
@@ -359,7 +359,7 @@ export class TerminalStream implements Viewer {
   }
 
   private finish(reason: ViewerEnd): void {
-    if (this.over) return;
+    if (this.isClosed) return;
     const seen = this.presentation.leave();
     if (seen !== null && this.outer !== undefined && reason.reason === "detached")
       this.policy.knownTerminals.remember(this.outer, seen);
@@ -370,10 +370,10 @@ export class TerminalStream implements Viewer {
 
   /** The connection is lost, or the stream has ended: sends nothing more and releases everything. */
   close(): void {
-    if (this.over) return;
-    this.over = true;
+    if (this.isClosed) return;
+    this.isClosed = true;
     this.presentation.close();
-    this.sized.close();
+    this.outerSize.close();
     this.ownView.close();
     this.keys.dispose();
     this.clipboardImage[Symbol.dispose]();
@@ -387,7 +387,7 @@ export class TerminalStream implements Viewer {
 
   /** Runs between chunks. */
   private begin(): void {
-    if (this.over) return;
+    if (this.isClosed) return;
     const { session, presentation } = this;
     const { events } = session;
     this.ends.push(
@@ -402,10 +402,10 @@ export class TerminalStream implements Viewer {
         effect: (effect, program) => presentation.effect(effect, program),
       }),
       events.on("drawn", () => {
-        this.tellKeyboard();
-        presentation.drawn();
+        this.reportKeyboard();
+        presentation.drawingChanged();
       }),
-      events.on("inputMode", () => this.tellKeyboard()),
+      events.on("inputMode", () => this.reportKeyboard()),
     );
     this.peer.onDrain = () => this.drained();
     if (this.terminal !== null) {
@@ -413,7 +413,7 @@ export class TerminalStream implements Viewer {
       this.peer.send(messageTypes.event, { event: "opened", keys: this.terminal.readsKeys });
     }
     this.inPage?.begin();
-    this.tellKeyboard();
+    this.reportKeyboard();
     presentation.begin((program) => this.policy.knownTerminals.rowsFor(this.scrollback, this.outer, program));
     const { exit } = session;
     if (this.ending !== null) this.end(this.ending);
@@ -421,20 +421,20 @@ export class TerminalStream implements Viewer {
   }
 
   private drained(): void {
-    this.tellKeyboard();
-    this.copies.tell();
+    this.reportKeyboard();
+    this.copies.sendPending();
     this.presentation.reconsider();
   }
 
   /** A slow client is notified when it reads again. */
-  private tellKeyboard(): void {
+  private reportKeyboard(): void {
     const { keyboard, questions } = this.session;
     // One press of the prefix key ends both.
     const captured = keyboard.mode === "capture" || questions.handedOver !== null;
     // A read-only terminal has no keyboard to take back.
     this.keys.captured = captured && !this.readOnly;
-    if (captured === this.toldCaptured || this.peer.outbox.pending > 0 || this.over) return;
-    this.toldCaptured = captured;
+    if (captured === this.reportedCapture || this.peer.outbox.pending > 0 || this.isClosed) return;
+    this.reportedCapture = captured;
     this.peer.send(messageTypes.event, { event: "keyboard", captured });
   }
 }

@@ -22,22 +22,22 @@ interface BoundKeysPort {
 
 export class BoundKeys {
   /** Input after a key, queued until its operation has ended. */
-  private waiting: Queued[] | null = null;
+  private queued: Queued[] | null = null;
 
   constructor(private readonly port: BoundKeysPort) {}
 
   /** Queued input. */
   get rest(): readonly Queued[] {
-    return this.waiting ?? [];
+    return this.queued ?? [];
   }
 
   get isIdle(): boolean {
-    return this.waiting === null;
+    return this.queued === null;
   }
 
   /** Runs a navigation: later input is typed at the destination, and dropped when the navigation fails. */
   lead(work: () => Promise<void>): void {
-    const following = this.waiting ?? [];
+    const following = this.queued ?? [];
     this.begin(following, async () => {
       try {
         await work();
@@ -49,19 +49,19 @@ export class BoundKeys {
   }
 
   press(key: BoundKey): void {
-    if (this.waiting === null) this.now(key, []);
-    else if (this.waiting.length < MAX_WAITING) this.waiting.push(key);
+    if (this.queued === null) this.performNow(key, []);
+    else if (this.queued.length < MAX_WAITING) this.queued.push(key);
   }
 
   /** @returns whether the input was queued */
   hold(bytes: Uint8Array): boolean {
-    if (this.waiting === null) return false;
-    if (this.waiting.length < MAX_WAITING) this.waiting.push(new Uint8Array(bytes));
+    if (this.queued === null) return false;
+    if (this.queued.length < MAX_WAITING) this.queued.push(new Uint8Array(bytes));
     return true;
   }
 
   /** @returns whether the key's operations have begun; otherwise it was typed */
-  private now(key: BoundKey, following: Queued[]): boolean {
+  private performNow(key: BoundKey, following: Queued[]): boolean {
     const isMeant = this.port.means(key);
     if (isMeant) this.begin(following, () => this.port.perform(key));
     else this.port.typed(Uint8Array.from(key.bytes));
@@ -69,23 +69,23 @@ export class BoundKeys {
   }
 
   /** @returns whether they were queued after the current operation */
-  private behind(next: Queued, rest: readonly Queued[]): boolean {
-    this.waiting?.push(next, ...rest);
-    return this.waiting !== null;
+  private queueBehind(next: Queued, rest: readonly Queued[]): boolean {
+    this.queued?.push(next, ...rest);
+    return this.queued !== null;
   }
 
   private begin(following: Queued[], work: () => Promise<void>): void {
-    this.waiting = following;
+    this.queued = following;
     void work()
       .catch((error) => this.port.failed(error))
       .finally(() => {
-        const rest = this.waiting ?? [];
-        this.waiting = null;
+        const rest = this.queued ?? [];
+        this.queued = null;
         for (let next = rest.shift(); next !== undefined && !this.port.isOver; next = rest.shift()) {
           // The typed input has navigated.
-          if (this.behind(next, rest)) return;
+          if (this.queueBehind(next, rest)) return;
           if (next instanceof Uint8Array) this.port.typed(next);
-          else if (this.now(next, rest)) return;
+          else if (this.performNow(next, rest)) return;
         }
       });
   }

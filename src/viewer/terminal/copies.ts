@@ -21,13 +21,13 @@ interface CopiesOptions {
   /** Whether programs' clipboard writes reach the terminal. */
   programs(): boolean;
   /** Whether the session stores the person's copies. */
-  readonly keeps: boolean;
+  readonly storesCopies: boolean;
   /** The copy is sent to the terminal with its next picture. */
   rendered(copied: Copied): void;
 }
 
 export class Copies {
-  private owed: string | null = null;
+  private pendingCopy: string | null = null;
 
   constructor(
     private readonly session: Session,
@@ -40,28 +40,28 @@ export class Copies {
     const { viewer, programs, rendered } = this.options;
     if (!programs()) return;
     rendered(copied);
-    if (this.session.viewers.inUse === viewer && CLIPBOARDS.test(copied.selection)) this.give(copied.base64);
+    if (this.session.viewers.inUse === viewer && CLIPBOARDS.test(copied.selection)) this.queueForClient(copied.base64);
   }
 
   /** The person has copied text in copy mode. */
   byPerson(text: string): void {
     const base64 = Buffer.from(text).toString("base64");
-    if (this.options.keeps) this.session.buffers.keep(text);
+    if (this.options.storesCopies) this.session.buffers.keep(text);
     this.options.rendered({ selection: "c", base64 });
-    this.give(base64);
+    this.queueForClient(base64);
   }
 
   /** The client may read again. */
-  tell(): void {
-    const { owed: base64, peer } = this;
+  sendPending(): void {
+    const { pendingCopy: base64, peer } = this;
     if (base64 === null || peer.outbox.pending > 0 || peer.isClosed) return;
-    this.owed = null;
+    this.pendingCopy = null;
     peer.send(messageTypes.event, { event: "copied", base64 });
   }
 
-  private give(base64: string): void {
+  private queueForClient(base64: string): void {
     if (!this.options.isWanted) return;
-    this.owed = base64;
-    this.tell();
+    this.pendingCopy = base64;
+    this.sendPending();
   }
 }

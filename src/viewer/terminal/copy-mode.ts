@@ -9,7 +9,7 @@ import type { FrameModes } from "../../protocol/frame.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import type { CopyMode } from "../../session/copy-mode/copy-mode.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
-import type { Shown } from "./displayed-content.ts";
+import type { DisplayedContent } from "./displayed-content.ts";
 import { ownModes } from "./own-modes.ts";
 
 interface LookingPort {
@@ -26,11 +26,11 @@ interface LookingPort {
 }
 
 export class PaneCopyMode {
-  private look: CopyMode | null = null;
+  private mode: CopyMode | null = null;
   private readonly keys: ViewerKeys;
 
   constructor(
-    private readonly shown: Shown,
+    private readonly shown: DisplayedContent,
     private readonly viewer: number,
     private readonly port: LookingPort,
   ) {
@@ -39,7 +39,7 @@ export class PaneCopyMode {
       (events) => {
         for (const event of events) {
           // Input after the key that leaves copy mode goes to the program.
-          if (this.look?.pressed(event) !== true) port.typed(event.raw);
+          if (this.mode?.pressed(event) !== true) port.typed(event.raw);
         }
       },
       0,
@@ -47,7 +47,7 @@ export class PaneCopyMode {
   }
 
   get isOn(): boolean {
-    return this.look !== null;
+    return this.mode !== null;
   }
 
   /** @throws WshError of the other process, if one is asked */
@@ -55,21 +55,21 @@ export class PaneCopyMode {
     const { act } = input;
     const { shown, port } = this;
     const how = port.isPlain ? { ...input, plain: true } : input;
-    const { look } = shown;
-    if (typeof look === "function") {
+    const { copyModeSource } = shown;
+    if (typeof copyModeSource === "function") {
       if (!port.mayShare(pane))
         throw new WshError("access_denied", "this terminal cannot enter copy mode in another session's pane");
-      await look({ keys, ...how }, pane);
+      await copyModeSource({ keys, ...how }, pane);
       return;
     }
     if (act !== undefined) {
-      if (this.look?.perform(act) !== true)
+      if (this.mode?.perform(act) !== true)
         throw new WshError("invalid_request", `copy mode has no action '${act.action}'`);
       return;
     }
-    if (this.look !== null) {
-      if (how.wheel !== undefined) this.look.scroll(-how.wheel);
-      else if (how.press === undefined) this.look.hold();
+    if (this.mode !== null) {
+      if (how.wheel !== undefined) this.mode.scroll(-how.wheel);
+      else if (how.press === undefined) this.mode.hold();
       return;
     }
     // Loaded on first use of copy mode.
@@ -77,7 +77,7 @@ export class PaneCopyMode {
     const { changed, copied, say } = port;
     const left = (): void => this.end();
     await shown.atRest(() => {
-      this.look ??= new CopyMode(look, keys, { changed, copied, say, left }, how);
+      this.mode ??= new CopyMode(copyModeSource, keys, { changed, copied, say, left }, how);
     });
     port.changed();
   }
@@ -88,7 +88,7 @@ export class PaneCopyMode {
 
   /** The picture; null outside of copy mode. */
   grid(): Grid | null {
-    return this.look?.grid() ?? null;
+    return this.mode?.grid() ?? null;
   }
 
   modes(program: FrameModes): FrameModes {
@@ -101,10 +101,10 @@ export class PaneCopyMode {
   }
 
   private end(): void {
-    const { look } = this;
-    if (look === null) return;
-    this.look = null;
-    look.close();
+    const { mode } = this;
+    if (mode === null) return;
+    this.mode = null;
+    mode.close();
     this.port.changed();
   }
 }

@@ -21,7 +21,7 @@ import type { PersonDevice } from "../../protocol/attach.ts";
 import { SignalledInput } from "./signalled-input.ts";
 
 /** Interval between checks of the terminal's owner during heavy output, in ms: one check takes 4 µs (measured). */
-const LOOK_MS = 10;
+const OWNER_CHECK_MS = 10;
 /**
  * Pause of everything else after the write of an echo, in µs: the kernel may pass it on to the terminal, or to the
  * process that holds the terminal, on this processor, and does so as soon as the processor is idle.
@@ -41,7 +41,7 @@ export class PersonTerminal {
   private readerGone: Promise<unknown> = Promise.resolve();
   /** Changes with every beginning and end of reading. */
   private reading: symbol | null = null;
-  private closed = false;
+  private isClosed = false;
   private lookedAt = 0;
 
   private constructor(
@@ -78,7 +78,7 @@ export class PersonTerminal {
   get isHeld(): boolean {
     if (this.client === null) return true;
     const now = performance.now();
-    if (now - this.lookedAt < LOOK_MS) return true;
+    if (now - this.lookedAt < OWNER_CHECK_MS) return true;
     this.lookedAt = now;
     return this.client.holdsTerminal;
   }
@@ -99,7 +99,7 @@ export class PersonTerminal {
     this.reading = reading;
     await this.readerGone;
     const { client } = this;
-    if (this.reading !== reading || !this.readsKeys || this.reader !== null || this.input !== null || this.closed)
+    if (this.reading !== reading || !this.readsKeys || this.reader !== null || this.input !== null || this.isClosed)
       return;
     if (client !== null) {
       this.input = SignalledInput.begin(this.fd, {
@@ -128,7 +128,7 @@ export class PersonTerminal {
       for (;;) {
         const { value, done } = await reader.read();
         if (this.reader !== reader) return;
-        if (done || this.closed) break;
+        if (done || this.isClosed) break;
         if (this.client === null || this.client.holdsTerminal) {
           this.lookedAt = performance.now();
           keys(value);
@@ -137,7 +137,7 @@ export class PersonTerminal {
     } catch {
       // EIO: the other side closed it.
     }
-    if (!this.closed && this.reader === reader) ended();
+    if (!this.isClosed && this.reader === reader) ended();
   }
 
   /** Stops reading and discards pending output: another process has the terminal. Reading can begin again. */
@@ -157,8 +157,8 @@ export class PersonTerminal {
 
   /** Discards pending output. Idempotent. */
   close(): void {
-    if (this.closed) return;
-    this.closed = true;
+    if (this.isClosed) return;
+    this.isClosed = true;
     this.release();
     this.client?.close();
     void this.readerGone.finally(() => fs.closeSync(this.fd));

@@ -15,7 +15,7 @@ import type { Size } from "../../protocol/size.ts";
 import type { CopyModeSource } from "../../session/copy-mode/text.ts";
 import type { TypedInput } from "../../session/types.ts";
 import type { PictureSource } from "../../terminal/pictures/picture.ts";
-import type { Pointed } from "./pointer.ts";
+import type { MouseTargets } from "./pointer.ts";
 
 /** A position in a program's output: a logical line, and a cell of it. */
 export interface Position {
@@ -23,7 +23,7 @@ export interface Position {
   readonly col: number;
 }
 
-export interface ShownListener {
+export interface DisplayListener {
   /** The next chunk begins with these bytes. */
   ahead(bytes: Uint8Array): void;
   /** A program printed. Runs per chunk. */
@@ -40,11 +40,11 @@ export interface ShownListener {
    * A program's next chunk makes a terminal do something besides drawing. @param program null: it runs in another
    * process
    */
-  effect?(effect: OuterEffect, program: ShownProgram | null): void;
+  effect?(effect: OuterEffect, program: DisplayedProgram | null): void;
 }
 
 /** One program whose own bytes produce the whole picture, and whose lines leave it at the top. */
-export interface ShownProgram {
+export interface DisplayedProgram {
   /** Null while it has no pictures. */
   readonly pictures: PictureSource | null;
   readonly lasting: { watch(): { news(): readonly LastingChange[] } };
@@ -62,7 +62,7 @@ export interface ShownProgram {
   rowsAbove(since: Position, limit: number): Row[];
 }
 
-export interface Shown {
+export interface DisplayedContent {
   /** Size of the picture, without the panels beside it. */
   readonly rows: number;
   readonly cols: number;
@@ -86,10 +86,10 @@ export interface Shown {
   framePlaces(): FramePlaces;
   /** Runs `make` when the picture is whole, at once if it is. */
   atRest<T>(make: () => T): Promise<T>;
-  listen(listener: ShownListener): () => void;
+  listen(listener: DisplayListener): () => void;
   learnColors(colors: TerminalColors): void;
   /** Meanings of the mouse in the picture. */
-  readonly pointed: Pointed;
+  readonly mouseTargets: MouseTargets;
   /** Whether the picture has panes to choose from, with lines between them. */
   readonly hasSeveral: boolean;
   /** Whether its active window and pane belong to this terminal only. */
@@ -99,26 +99,26 @@ export interface Shown {
   /** Layout of the panels around the picture; absent: the session's. */
   readonly layout?: Layout | null;
   /** The terminal that shows it has this size and contributes it. */
-  sized?(outer: Size): void;
+  outerSized?(outer: Size): void;
   /** Whether a pane (by default the recipient of input) belongs to another session that is shown here. */
   isElsewhere?(pane?: string): boolean;
   /** The recipient of input. */
-  readonly typed: TypedInput;
+  readonly input: TypedInput;
   /** History and screen, for copy mode. In a window of several panes: asks one of them, or the focused one. */
-  readonly look: CopyModeSource | ((input: CopyModeInput, pane?: string) => Promise<void>);
+  readonly copyModeSource: CopyModeSource | ((input: CopyModeInput, pane?: string) => Promise<void>);
   /** Picture sources of its panes, if their programs have pictures. */
   readonly pictures: readonly PictureSource[];
   /** Null if several panes share the picture. */
-  readonly program: ShownProgram | null;
+  readonly program: DisplayedProgram | null;
   /** Programs that are as wide as the picture: lines that leave their screens can go to a terminal's scrollback. */
-  readonly wide: readonly ShownProgram[];
+  readonly wide: readonly DisplayedProgram[];
 }
 
 /**
  * Whether a pane (by default the recipient of input) belongs to a session that the caller at the terminal may not use.
  */
-export function isOthers(
-  { by, shown }: { readonly by: Acting; readonly shown: Pick<Shown, "isElsewhere"> },
+export function isInaccessible(
+  { by, shown }: { readonly by: Acting; readonly shown: Pick<DisplayedContent, "isElsewhere"> },
   pane?: string,
 ): boolean {
   return by.caller.only !== undefined && shown.isElsewhere?.(pane) === true;

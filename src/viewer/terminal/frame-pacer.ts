@@ -32,12 +32,12 @@ interface FramePacerPort {
 export class FramePacer {
   private timer: Timer | null = null;
   /** Whether a picture is about to be made between two chunks. */
-  private due = false;
+  private isScheduled = false;
   /** Time from which a picture may be made. */
   private readyAt = Number.NEGATIVE_INFINITY;
   private printedAt = Number.NEGATIVE_INFINITY;
   private dirtySince: number | null = null;
-  private over = false;
+  private isClosed = false;
   /** Whether a key was typed whose echo has not been shown. */
   private owesEcho = false;
 
@@ -45,23 +45,23 @@ export class FramePacer {
 
   /** Whether nothing is pending, so that new output would be shown at once. */
   get isReady(): boolean {
-    return this.timer === null && !this.due && (this.owesEcho || performance.now() >= this.readyAt);
+    return this.timer === null && !this.isScheduled && (this.owesEcho || performance.now() >= this.readyAt);
   }
 
   /** A person typed: the echo is shown without regard to the last picture's time, once per key. */
-  typed(): void {
+  keyTyped(): void {
     this.owesEcho = true;
   }
 
   /** The program has printed. @param isEcho an echo, or another end of output: it is shown without waiting for more */
-  printed(isEcho: boolean): void {
+  outputArrived(isEcho: boolean): void {
     this.printedAt = performance.now();
     if (!isEcho || !this.owesEcho) {
-      this.soon(isEcho ? 0 : SETTLE_MS);
+      this.schedule(isEcho ? 0 : SETTLE_MS);
       return;
     }
     this.owesEcho = false;
-    if (this.due || this.over) return;
+    if (this.isScheduled || this.isClosed) return;
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
     this.dirtySince ??= this.printedAt;
@@ -69,19 +69,19 @@ export class FramePacer {
   }
 
   /** A picture is due. @param ms how long to wait for more output */
-  soon(ms = 0): void {
-    if (this.timer !== null || this.due || this.over) return;
+  schedule(ms = 0): void {
+    if (this.timer !== null || this.isScheduled || this.isClosed) return;
     this.dirtySince ??= performance.now();
     const wait = Math.max(ms, this.readyAt - performance.now());
     if (wait <= 0) this.whenReady();
-    else this.later(wait);
+    else this.checkAfter(wait);
   }
 
   /** Checks after `ms` whether a picture is due, unless an earlier check is scheduled. */
-  later(ms: number): void {
+  checkAfter(ms: number): void {
     this.timer ??= setTimeout(() => {
       this.timer = null;
-      if (this.isSettling) this.later(SETTLE_MS);
+      if (this.isSettling) this.checkAfter(SETTLE_MS);
       else this.whenReady();
     }, ms);
   }
@@ -103,7 +103,7 @@ export class FramePacer {
   }
 
   close(): void {
-    this.over = true;
+    this.isClosed = true;
     this.cancel();
   }
 
@@ -113,16 +113,16 @@ export class FramePacer {
   }
 
   private whenReady(): void {
-    if (this.over || this.port.isBlocked()) return;
+    if (this.isClosed || this.port.isBlocked()) return;
     const held = performance.now() - (this.dirtySince ?? 0);
     if (this.port.isSynchronized() && held < SYNCHRONIZED_MS) {
-      this.later(FRAME_MS);
+      this.checkAfter(FRAME_MS);
       return;
     }
-    this.due = true;
+    this.isScheduled = true;
     this.port.atRest(() => {
-      this.due = false;
-      if (!this.over) this.port.render();
+      this.isScheduled = false;
+      if (!this.isClosed) this.port.render();
     });
   }
 }

@@ -6,7 +6,7 @@
  * process's streams; call between chunks.
  */
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
-import type { Position, ShownProgram } from "./displayed-content.ts";
+import type { DisplayedProgram, Position } from "./displayed-content.ts";
 
 /** Limit of remembered terminals; the newest are kept, with one screen of hashes each. */
 const MAX_TERMINALS = 32;
@@ -14,14 +14,14 @@ const MAX_TERMINALS = 32;
 /** The lines that a terminal has when it detaches. */
 export interface SeenScrollback {
   /** For each program: the position before which the scrollback has every line. */
-  readonly tops: WeakMap<ShownProgram, Position>;
+  readonly tops: WeakMap<DisplayedProgram, Position>;
   /** The program whose lines after that position are on the terminal's screen, as on the session's; null: none. */
-  readonly screen: ShownProgram | null;
+  readonly screen: DisplayedProgram | null;
 }
 
 interface Mark {
-  readonly tops: WeakMap<ShownProgram, Position>;
-  readonly shown: WeakMap<ShownProgram, ReadonlyMap<number, number | bigint>>;
+  readonly tops: WeakMap<DisplayedProgram, Position>;
+  readonly shown: WeakMap<DisplayedProgram, ReadonlyMap<number, number | bigint>>;
 }
 
 export class KnownTerminals {
@@ -42,14 +42,14 @@ export class KnownTerminals {
   }
 
   /** Rows above a program's screen to send to a terminal's own scrollback first. */
-  rowsFor(choice: ScrollbackChoice, outer: string | undefined, program: ShownProgram): number {
+  rowsFor(choice: ScrollbackChoice, outer: string | undefined, program: DisplayedProgram): number {
     if (choice === "none") return 0;
     if (choice === "all") return Number.POSITIVE_INFINITY;
     return choice === "new" ? this.newRows(outer, program) : choice;
   }
 
   /** Number of rows above the screen that a terminal does not have. */
-  private newRows(outer: string | undefined, terminal: ShownProgram): number {
+  private newRows(outer: string | undefined, terminal: DisplayedProgram): number {
     const mark = outer === undefined ? undefined : this.marks.get(outer);
     let since = mark?.tops.get(terminal);
     if (mark === undefined || since === undefined) return Number.POSITIVE_INFINITY;
@@ -60,6 +60,6 @@ export class KnownTerminals {
 }
 
 /** Lines no longer stored hash as an empty line. */
-function hashOf(terminal: ShownProgram, line: number): number | bigint {
+function hashOf(terminal: DisplayedProgram, line: number): number | bigint {
   return Bun.hash(terminal.line(line) ?? "");
 }

@@ -48,7 +48,7 @@ export class OuterSize {
 
   /** The terminal is ready: its size counts from now on. */
   begin(): Promise<void> {
-    return this.tell();
+    return this.apply();
   }
 
   /** Whether a new size is about to be applied. */
@@ -63,14 +63,14 @@ export class OuterSize {
     session.viewers.resized(port.viewer);
     if (port.isOpening()) return;
     port.resized();
-    this.soon();
+    this.scheduleApply();
   }
 
   close(): void {
     clearTimeout(this.timer ?? undefined);
   }
 
-  private soon(): void {
+  private scheduleApply(): void {
     if (this.timer !== null || this.applying) return;
     if (this.port.atOnce) {
       void this.apply();
@@ -87,14 +87,14 @@ export class OuterSize {
     this.applying = true;
     this.appliedAt = performance.now();
     port.beforeApplying();
-    await this.tell();
+    await this.applyNow();
     this.applying = false;
     if (port.isOver()) return;
     if (ownSize === this.ownSize) port.applied();
-    else this.soon();
+    else this.scheduleApply();
   }
 
-  private async tell(): Promise<void> {
+  private async applyNow(): Promise<void> {
     if (!this.follows) this.port.decides(this.ownSize);
     await this.session.resize();
   }

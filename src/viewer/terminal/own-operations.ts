@@ -46,7 +46,7 @@ export class OwnOperations {
     const { port } = this;
     switch (operation) {
       case "view.copy_mode":
-        return this.ui.look(port.person.look);
+        return this.ui.look(port.person.copyModeKeys);
       case "view.paste":
         return this.paste(port.session.buffers.newest);
       case "view.paste_image":
@@ -87,7 +87,7 @@ export class OwnOperations {
       case "view.join_marked":
         return this.withMarked(operation === "view.swap_marked");
       case "view.info":
-        return this.overlayLayer.say(this.place());
+        return this.overlayLayer.say(this.sessionText());
       case "view.redraw":
         return port.redraw();
       case "view.menu":
@@ -116,8 +116,8 @@ export class OwnOperations {
 
   private async nextSession(to: unknown): Promise<void> {
     const { instance, by } = this.port;
-    const { places } = await import("../switcher/destinations.ts");
-    const all = (await places(instance, "sessions", by)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const { destinations } = await import("../switcher/destinations.ts");
+    const all = (await destinations(instance, "sessions", by)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
     const others = all.filter(({ number }) => number !== this.number);
     let other = others.at(0);
     if (to === "last") {
@@ -137,7 +137,7 @@ export class OwnOperations {
 
   private async toAlert(step: 1 | -1): Promise<void> {
     const { windows, status } = this.port.session;
-    const active = this.port.shown.pointed.active;
+    const active = this.port.shown.mouseTargets.active;
     const here = windows.findIndex(({ panes }) => panes.some(({ id }) => id === active));
     for (let count = 1; count < windows.length; count++) {
       const window = windows.at((here + step * count) % windows.length);
@@ -169,7 +169,7 @@ export class OwnOperations {
   }
 
   private mark(on: boolean): void {
-    const { active } = this.port.shown.pointed;
+    const { active } = this.port.shown.mouseTargets;
     const { session, readOnly } = this.port;
     if (readOnly) throw new WshError("access_denied", "a read-only terminal cannot mark a pane");
     session.marked = on && session.marked !== active ? active : null;
@@ -180,7 +180,7 @@ export class OwnOperations {
   private async withMarked(swaps: boolean): Promise<void> {
     const { port } = this;
     const { marked } = port.session;
-    const { active } = port.shown.pointed;
+    const { active } = port.shown.mouseTargets;
     if (marked === null || marked === active) throw new WshError("pane_not_found", "no other pane is marked");
     port.session.marked = null;
     port.session.events.emit("info", undefined);
@@ -189,9 +189,9 @@ export class OwnOperations {
   }
 
   /** The text of tmux's display-message. */
-  private place(): string {
+  private sessionText(): string {
     const { session, shown } = this.port;
-    const { active } = shown.pointed;
+    const { active } = shown.mouseTargets;
     const window = session.windows.find(({ panes }) => panes.some(({ id }) => id === active));
     const pane = window?.panes.find(({ id }) => id === active);
     return `[${session.name}] ${window?.index}:${window?.name}, pane ${pane?.index} (${active}), ${pane?.cwd ?? ""}`;
@@ -206,7 +206,7 @@ export class OwnOperations {
       bindings: port.person.tables.prefix,
       remembers: isUnlimited(port.by) && (port.session.isPrivate ? "here" : "always"),
       run: (line, signal) => this.ui.runLine(line, signal),
-      done: (message) => {
+      closed: (message) => {
         overlayLayer.hide(palette);
         if (message !== null) overlayLayer.say(message);
       },
@@ -230,7 +230,7 @@ export class OwnOperations {
   private async focus(place: SwitcherRow): Promise<void> {
     const { shown } = this.port;
     if (shown.isIndependent === true && place.number === this.number && place.kind !== "session")
-      shown.pointed.select(place.pane);
+      shown.mouseTargets.select(place.pane);
     else await (await import("../switcher/destinations.ts")).focus(place, this.port.by);
   }
 
@@ -280,7 +280,7 @@ export class OwnOperations {
       say: (text) => overlayLayer.say(text),
       go: (row) => this.ui.lead(() => go(row)),
       typed: (bytes) => port.typed(bytes),
-      done: () => overlayLayer.hide(switcher),
+      onClosed: () => overlayLayer.hide(switcher),
     });
     overlayLayer.show(switcher);
   }

@@ -7,17 +7,17 @@ import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget } from "../../session/types.ts";
 import type { SessionPlace } from "../../session/viewers.ts";
-import type { Shown } from "./displayed-content.ts";
+import type { DisplayedContent } from "./displayed-content.ts";
 import type { PersonKeys } from "./person-keys.ts";
 
 export interface OwnViewPort {
   readonly viewer: number;
   readonly readOnly: boolean;
   readonly by: Acting;
-  readonly person: Pick<PersonKeys, "prefix" | "tables" | "look">;
+  readonly person: Pick<PersonKeys, "prefix" | "tables" | "copyModeKeys">;
   /** Whether the terminal has NO_COLOR. */
   readonly isPlain: boolean;
-  readonly shown: Shown;
+  readonly shown: DisplayedContent;
   readonly size: Size;
   readonly isOver: boolean;
   readonly instance: Instance;
@@ -47,11 +47,11 @@ export interface OwnViewPort {
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
   /** The same, with mouse reports in cells of the program. */
-  placed(bytes: Uint8Array): void;
+  typeTranslated(bytes: Uint8Array): void;
   /** The person has copied something. */
   copy(text: string): void;
   /** Asks a page, which has its own dialogs for this. @returns whether the page was asked */
-  wanted(operation: ViewOperation): boolean;
+  askPage(operation: ViewOperation): boolean;
   /** Whether this is a page, whose caller may do less than the person here: its keys act on this session only. */
   readonly isPage: boolean;
   /** Runs a key's operation in the session. @returns its answer @throws WshError */

@@ -20,7 +20,7 @@ import type { OpenedView } from "../../session/viewers.ts";
 import { AskDialog } from "./ask-dialog.ts";
 import { BoundKeys } from "./bound-keys.ts";
 import { PaneCopyMode } from "./copy-mode.ts";
-import { isOthers } from "./displayed-content.ts";
+import { isInaccessible } from "./displayed-content.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
 import { type LayerPicture, OverlayLayer } from "./overlay-layer.ts";
 import { OwnOperations } from "./own-operations.ts";
@@ -55,11 +55,11 @@ export class OwnView {
       copied: (text) => this.copied(text),
       say: (text) => this.overlayLayer.say(text),
       typed: (bytes) => port.typed(bytes),
-      mayShare: (pane) => !port.readOnly && !isOthers(port, pane),
+      mayShare: (pane) => !port.readOnly && !isInaccessible(port, pane),
       mouse: port.mouse,
       isPlain: port.isPlain,
     });
-    this.pointer = this.pointing();
+    this.pointer = this.makePointer();
     this.overlayLayer = new OverlayLayer({ ...port, copyMode: this.copyMode, changed });
     this.dialogKeys = new ViewerKeys(
       systemClock,
@@ -82,24 +82,24 @@ export class OwnView {
       },
       means: (key) => this.bindingOf(key) !== null,
       perform: (key) => this.perform(key),
-      failed: (error) => this.refused(error),
+      failed: (error) => this.showError(error),
       typed: (bytes) => port.typed(bytes),
     });
   }
 
   /** The overlay layer above the session's picture; null: nothing. */
-  get above(): LayerPicture | null {
+  get topLayer(): LayerPicture | null {
     return this.overlayLayer.isShown ? this.overlayLayer : null;
   }
 
   /** Queued input. */
-  get rest(): BoundKeys["rest"] {
+  get queuedInput(): BoundKeys["rest"] {
     return [...this.bound.rest, ...(this.overlayLayer.dialog?.rest ?? [])];
   }
 
   /** Whether nothing here takes input. */
   get isIdle(): boolean {
-    return this.above === null && this.bound.isIdle;
+    return this.topLayer === null && this.bound.isIdle;
   }
 
   showMap(table: string | null): void {
@@ -121,7 +121,7 @@ export class OwnView {
   }
 
   /** @returns whether the input is for this terminal's own dialog */
-  take(bytes: Uint8Array): boolean {
+  dialogInput(bytes: Uint8Array): boolean {
     if (this.overlayLayer.dialog === null) return false;
     this.dialogKeys.push(this.port.viewer, bytes);
     return true;
@@ -133,7 +133,7 @@ export class OwnView {
   }
 
   /** Handles input typed while `isLooking`; mouse reports are in the pane's cells. */
-  looks(bytes: Uint8Array): void {
+  copyModeInput(bytes: Uint8Array): void {
     this.copyMode.push(bytes);
   }
 
@@ -141,7 +141,7 @@ export class OwnView {
   async open({ view, target, act }: OpenedView): Promise<void> {
     if (act !== undefined) return this.copyMode.begin({ keys: "vi", act });
     const operation = `view.${view}` as const;
-    if (this.port.isOver || this.port.wanted(operation)) return;
+    if (this.port.isOver || this.port.askPage(operation)) return;
     this.overlayLayer.hide();
     await this.operations.run(operation, { input: {}, target });
   }
@@ -167,40 +167,40 @@ export class OwnView {
     this.dialogKeys.dispose();
   }
 
-  private pointing(): Pointer {
+  private makePointer(): Pointer {
     const { port, copyMode } = this;
     return new Pointer({
-      pointed: port.shown.pointed,
+      pointed: port.shown.mouseTargets,
       get isInCopyMode() {
         return copyMode.isOn;
       },
       get isOn() {
         return port.mouse.isTaken;
       },
-      get lookKeys() {
-        return port.person.look;
+      get copyModeKeys() {
+        return port.person.copyModeKeys;
       },
-      isOthers: (pane) => isOthers(port, pane),
+      isOthers: (pane) => isInaccessible(port, pane),
       get top() {
         return (port.shown.layout ?? port.session.layout).top;
       },
       statusAt: (row, col) => port.statusAt(row, col),
-      look: (input, pane) => copyMode.begin(input, pane),
-      status: (target, what) => this.clicked(target, what),
-      offer: () => this.offer(paneMenu),
-      typed: (bytes) => port.placed(bytes),
+      openCopyMode: (input, pane) => copyMode.begin(input, pane),
+      statusLineUsed: (target, what) => this.statusLineUsed(target, what),
+      openMenu: () => this.offer(paneMenu),
+      typed: (bytes) => port.typeTranslated(bytes),
     });
   }
 
   /** The status line was clicked. */
-  private clicked(target: StatusTarget, what: "left" | "right" | "up" | "down"): void {
+  private statusLineUsed(target: StatusTarget, what: "left" | "right" | "up" | "down"): void {
     if (what === "up" || what === "down")
-      void this.performed(`window.select to=${what === "up" ? "previous" : "next"}`);
+      void this.performLine(`window.select to=${what === "up" ? "previous" : "next"}`);
     else if (target.kind === "window") {
-      const shown = target.active ? Promise.resolve() : this.performed(`window.select index=${target.index}`);
+      const shown = target.active ? Promise.resolve() : this.performLine(`window.select index=${target.index}`);
       if (what === "right") void shown.then(() => this.offer(statusMenu(target.kind)));
     } else if (what === "right") this.offer(statusMenu(target.kind));
-    else if (target.kind !== "line") void this.performed(target.kind === "agents" ? "view.agents" : "view.windows");
+    else if (target.kind !== "line") void this.performLine(target.kind === "agents" ? "view.agents" : "view.windows");
   }
 
   private offer({ title, items }: Menu): void {
@@ -209,25 +209,25 @@ export class OwnView {
     this.overlayLayer.show(
       new AskDialog(question, title, (answer) => {
         const chosen = items.find(({ description }) => description === answer);
-        if (chosen !== undefined) void this.performed(chosen.line);
+        if (chosen !== undefined) void this.performLine(chosen.line);
       }),
     );
   }
 
   /** Runs a click's operation, and shows its error. */
-  private async performed(line: string): Promise<void> {
-    await this.runLine(line, new AbortController().signal).catch((error) => this.refused(error));
+  private async performLine(line: string): Promise<void> {
+    await this.runLine(line, new AbortController().signal).catch((error) => this.showError(error));
   }
 
   /** The current binding of a key: "unbound" after the prefix is reported; null: without the prefix it is typed. */
   private bindingOf({ table, key }: BoundKey): Binding | "unbound" | null {
     const { port } = this;
-    const { tables, look } = port.person;
+    const { tables, copyModeKeys: preset } = port.person;
     if (table !== "root") return tables.get(table)?.get(key) ?? "unbound";
     if (!this.isFree) return null;
     const root = tables.root.get(key) ?? null;
-    if (!this.copyMode.isOn && !port.shown.pointed.isInCopyMode(port.shown.pointed.active)) return root;
-    return tables.copy.get(key) ?? (copyModeKeys(look.keys, look.bound)[key] == null ? root : null);
+    if (!this.copyMode.isOn && !port.shown.mouseTargets.isInCopyMode(port.shown.mouseTargets.active)) return root;
+    return tables.copy.get(key) ?? (copyModeKeys(preset.keys, preset.bound)[key] == null ? root : null);
   }
 
   private async perform(pressed: BoundKey): Promise<void> {
@@ -258,7 +258,7 @@ export class OwnView {
     } catch (thrown) {
       // Nothing is open that could show the error.
       if (this.overlayLayer.dialog !== null || this.port.isOver) throw thrown;
-      this.refused(thrown);
+      this.showError(thrown);
       return null;
     }
   }
@@ -269,7 +269,7 @@ export class OwnView {
     if (isViewOperation(operation)) {
       // The destination is looked up first.
       if (operation !== "view.go") overlayLayer.hide();
-      if (!pagesOwn.has(operation) || !port.wanted(operation)) await this.operations.run(operation, { input, target });
+      if (!pagesOwn.has(operation) || !port.askPage(operation)) await this.operations.run(operation, { input, target });
       return null;
     }
     if (target === undefined && !isForServer(operation)) return port.operate(binding, signal);
@@ -280,7 +280,7 @@ export class OwnView {
   }
 
   /** A key's operation failed. */
-  private refused(error: unknown): void {
+  private showError(error: unknown): void {
     if (this.port.isOver) return;
     this.port.rang();
     this.overlayLayer.say(WshError.from(error).message);

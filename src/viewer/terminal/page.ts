@@ -15,7 +15,7 @@ interface PagePort {
   /** Input that another process of the session has already interpreted. */
   typed(bytes: Uint8Array): void;
   /** Sends the client an event. */
-  tell(event: v.InferInput<typeof AttachEventSchema>): void;
+  sendEvent(event: v.InferInput<typeof AttachEventSchema>): void;
 }
 
 export class Page {
@@ -27,7 +27,7 @@ export class Page {
 
   constructor(
     { client, name, credit }: NonNullable<Attach["page"]>,
-    private readonly taken: TakenInput,
+    private readonly takenInput: TakenInput,
     private readonly port: PagePort,
   ) {
     this.client = client;
@@ -37,7 +37,7 @@ export class Page {
 
   /** Sends the client the number of its newest piece, and the name of the record. */
   begin(): void {
-    this.port.tell({ event: "took", n: this.taken.of(this.client), record: this.taken.record });
+    this.port.sendEvent({ event: "took", n: this.takenInput.of(this.client), record: this.takenInput.record });
   }
 
   receive(payload: Uint8Array): void {
@@ -48,16 +48,16 @@ export class Page {
       this.port.typed(bytes);
       return;
     }
-    if (number > this.taken.of(this.client)) {
-      this.taken.take(this.client, number);
+    if (number > this.takenInput.of(this.client)) {
+      this.takenInput.take(this.client, number);
       this.port.keys(bytes);
     }
-    if (!this.port.isOver()) this.port.tell({ event: "took", n: this.taken.of(this.client) });
+    if (!this.port.isOver()) this.port.sendEvent({ event: "took", n: this.takenInput.of(this.client) });
   }
 
   /** A key requests this of the page. @returns true: it was requested */
-  wanted(operation: string): true {
-    if (!this.port.isOver()) this.port.tell({ event: "wanted", operation });
+  requestAction(operation: string): true {
+    if (!this.port.isOver()) this.port.sendEvent({ event: "wanted", operation });
     return true;
   }
 }

@@ -3,7 +3,7 @@ import { Canvas } from "../../compositor/canvas.ts";
 import { clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
 import type { Session } from "../../session/session.ts";
-import type { Shown } from "./displayed-content.ts";
+import type { DisplayedContent } from "./displayed-content.ts";
 import type { OwnDialog } from "./overlay-layer.ts";
 
 /** Time for which they are shown, in ms, as in tmux. */
@@ -11,11 +11,14 @@ const SHOWN_MS = 1_000;
 
 /** @param over called when that time has passed */
 export function paneNumbers(
-  { session, shown }: { readonly session: Pick<Session, "windows">; readonly shown: Pick<Shown, "pointed"> },
+  {
+    session,
+    shown,
+  }: { readonly session: Pick<Session, "windows">; readonly shown: Pick<DisplayedContent, "mouseTargets"> },
   over: () => void,
 ): OwnDialog {
-  const { pointed } = shown;
-  const window = session.windows.find(({ panes }) => panes.some(({ id }) => id === pointed.active));
+  const { mouseTargets } = shown;
+  const window = session.windows.find(({ panes }) => panes.some(({ id }) => id === mouseTargets.active));
   const panes = (window?.panes ?? []).filter(({ popup }) => popup !== true);
   const timer = setTimeout(over, SHOWN_MS);
   return {
@@ -23,12 +26,12 @@ export function paneNumbers(
       const canvas = new Canvas(frame.rows, frame.cols);
       for (const [row, line] of frame.lines.entries()) canvas.putRow(row, line);
       for (const { id, index } of panes) {
-        const box = pointed.boxOf(id);
+        const box = mouseTargets.boxOf(id);
         if (box === null) continue;
         const text = ` ${index} `;
         const row = box.row + Math.floor(box.rows / 2);
         const col = box.col + Math.max(0, Math.floor((box.cols - text.length) / 2));
-        const style = id === pointed.active ? theme.dialog_choice : theme.dialog_bar;
+        const style = id === mouseTargets.active ? theme.dialog_choice : theme.dialog_bar;
         canvas.text(row, col, clusters(text), style, { row, col, height: 1, width: text.length });
       }
       return { ...frame, lines: canvas.finish() };
@@ -38,7 +41,7 @@ export function paneNumbers(
       if (parsed.modifiers.length > 0 || !/^[0-9]$/.test(parsed.key))
         return parsed.key === "Escape" ? "closed" : "passed";
       const chosen = panes.find(({ index }) => String(index) === parsed.key);
-      if (chosen !== undefined) pointed.select(chosen.id);
+      if (chosen !== undefined) mouseTargets.select(chosen.id);
       return "closed";
     },
     closed: () => clearTimeout(timer),

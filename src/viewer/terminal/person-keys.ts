@@ -5,7 +5,7 @@ import { KeyTables } from "../../keys/tables.ts";
 import type { AttachSchema } from "../../protocol/attach.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 
-type Said = Pick<
+type KeySettings = Pick<
   v.InferOutput<typeof AttachSchema>,
   "prefix" | "bindings" | "mode_keys" | "repeat_ms" | "escape_ms" | "key_help_ms" | "pass_through"
 >;
@@ -17,20 +17,20 @@ export class PersonKeys {
   escapeMs = 0;
   keyHelpMs = 0;
   /** Keys of copy mode: the preset, and the person's changes to it. */
-  look: Pick<CopyModeInput, "keys" | "bound"> = { keys: "vi" };
+  copyModeKeys: Pick<CopyModeInput, "keys" | "bound"> = { keys: "vi" };
   mayPassThrough = true;
 
   /** @throws WshError invalid_setting for an invalid prefix key */
-  constructor(said: Said) {
-    this.use(said);
+  constructor(settings: KeySettings) {
+    this.use(settings);
   }
 
   /** @throws WshError invalid_setting; then nothing has changed */
-  use({ prefix, bindings, mode_keys: keys, repeat_ms, escape_ms, key_help_ms, pass_through }: Said): void {
+  use({ prefix, bindings, mode_keys: keys, repeat_ms, escape_ms, key_help_ms, pass_through }: KeySettings): void {
     this.key = prefix === null ? null : parsePrefix(prefix);
     this.tables = new KeyTables(bindings);
     const bound = this.tables.look;
-    this.look = Object.keys(bound).length === 0 ? { keys } : { keys, bound };
+    this.copyModeKeys = Object.keys(bound).length === 0 ? { keys } : { keys, bound };
     this.repeatMs = repeat_ms;
     this.escapeMs = escape_ms;
     this.keyHelpMs = key_help_ms;

@@ -19,7 +19,7 @@ import {
   sixelTerminals,
 } from "../../terminal/pictures/picture.ts";
 import type { Peer } from "../../wire/peer.ts";
-import type { Shown } from "./displayed-content.ts";
+import type { DisplayedContent } from "./displayed-content.ts";
 
 /** Bytes of an image to send at once, in base64: less than a terminal takes in the time of a frame. */
 const PORTION = 32_768;
@@ -53,7 +53,7 @@ export class PictureFeed {
     alternate: new Map(),
   };
   /** Versions of the sources at the last complete transfer, and the screen. */
-  private seen = "";
+  private sentState = "";
   private wasAlternate = false;
   private announced = "";
   private timer: Timer | null = null;
@@ -61,7 +61,7 @@ export class PictureFeed {
   private isNumbered = false;
 
   constructor(
-    private readonly shown: Shown,
+    private readonly shown: DisplayedContent,
     private readonly peer: Peer,
     private readonly port: PictureFeedPort,
   ) {}
@@ -92,15 +92,15 @@ export class PictureFeed {
   }
 
   /** Pictures may have changed, or others are displayed. Runs per chunk and per picture. */
-  look(): void {
-    if (picturesUsed.now && this.isOn && this.timer === null && this.state !== this.seen) this.later(0);
+  checkSources(): void {
+    if (picturesUsed.now && this.isOn && this.timer === null && this.state !== this.sentState) this.sendAfter(0);
   }
 
   /** The terminal was restored, or reset. */
   forget(): void {
     this.screens.normal.clear();
     this.screens.alternate.clear();
-    this.seen = "";
+    this.sentState = "";
     this.announced = "";
   }
 
@@ -115,15 +115,15 @@ export class PictureFeed {
     return `${alternate} ${pictures.map(({ serial, version }) => `${serial}:${version}`).join()}`;
   }
 
-  private later(ms: number): void {
+  private sendAfter(ms: number): void {
     this.timer = setTimeout(() => {
       void this.shown.atRest(() => {
         this.timer = null;
         if (!this.isOn) return;
         const { state } = this;
-        if (!this.port.isReady()) this.later(RETRY_MS);
-        else if (this.step()) this.later(0);
-        else this.seen = state;
+        if (!this.port.isReady()) this.sendAfter(RETRY_MS);
+        else if (this.step()) this.sendAfter(0);
+        else this.sentState = state;
       });
     }, ms);
   }
@@ -133,13 +133,13 @@ export class PictureFeed {
     const { port, shown } = this;
     const screen = this.screens[shown.alternate ? "alternate" : "normal"];
     const wanted = new Map(shown.pictures.flatMap(({ pictures }) => [...pictures]));
-    const broken = this.broken();
+    const broken = this.abortCommands();
     const open = [...screen.values()].find(isUnfinished);
     if (open !== undefined && !open.isBroken && wanted.get(open.picture.id) === open.picture) {
       this.send(screen, open);
       return true;
     }
-    const text = broken + this.removed(screen, wanted) + this.placed(screen, wanted);
+    const text = broken + this.removalCommands(screen, wanted) + this.placementCommands(screen, wanted);
     if (text !== "") {
       port.write(Buffer.from(text));
       return true;
@@ -153,7 +153,7 @@ export class PictureFeed {
   }
 
   /** Ends an upload that began on the other screen, for a terminal that has only one upload for both. */
-  private broken(): string {
+  private abortCommands(): string {
     const { alternate } = this.shown;
     if (alternate === this.wasAlternate) return "";
     this.wasAlternate = alternate;
@@ -163,7 +163,7 @@ export class PictureFeed {
   }
 
   /** Commands that remove images no longer needed. Any removal ends an upload. */
-  private removed(screen: Screen, wanted: ReadonlyMap<number, Picture>): string {
+  private removalCommands(screen: Screen, wanted: ReadonlyMap<number, Picture>): string {
     let text = "";
     for (const [id, sent] of screen) {
       const now = wanted.get(id);
@@ -176,7 +176,7 @@ export class PictureFeed {
   }
 
   /** Display sizes of complete images, where they have changed. */
-  private placed(screen: Screen, wanted: ReadonlyMap<number, Picture>): string {
+  private placementCommands(screen: Screen, wanted: ReadonlyMap<number, Picture>): string {
     let text = "";
     for (const [id, sent] of screen) {
       const picture = wanted.get(id);

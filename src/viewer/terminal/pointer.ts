@@ -36,7 +36,7 @@ const SGR = 1006;
 const encoder = new TextEncoder();
 
 /** Meanings of mouse reports within a picture, in its cells from 0. */
-export interface Pointed {
+export interface MouseTargets {
   /** The focused pane. */
   readonly active: string;
   /**
@@ -51,7 +51,7 @@ export interface Pointed {
   /** Whether the pane is in copy mode, for all its viewers. */
   isInCopyMode(pane: string): boolean;
   /** Sends bytes to a pane. @returns bytes to type at this terminal instead; null: the pane has got them */
-  give(pane: string, bytes: Uint8Array): Uint8Array | null;
+  sendTo(pane: string, bytes: Uint8Array): Uint8Array | null;
   select(pane: string): void;
   borderAt(row: number, col: number): Border | FloatEdge | null;
   /** A border, or the frame of a floating pane, was dragged to a cell. */
@@ -59,7 +59,7 @@ export interface Pointed {
 }
 
 export interface PointerPort {
-  readonly pointed: Pointed;
+  readonly pointed: MouseTargets;
   /** Whether this terminal shows copy mode instead of its only pane; copy mode then gets the reports. */
   readonly isInCopyMode: boolean;
   /** Whether a pane belongs to another session that the person may not use. */
@@ -67,16 +67,16 @@ export interface PointerPort {
   /** Whether clicks, drags and the wheel have any effect besides reaching programs. */
   readonly isOn: boolean;
   /** Keys of copy mode. */
-  readonly lookKeys: Pick<CopyModeInput, "keys" | "bound">;
+  readonly copyModeKeys: Pick<CopyModeInput, "keys" | "bound">;
   /** Rows of the session's screen above the picture. */
   readonly top: number;
   /** The element at a cell of the session's screen, outside of the picture. */
   statusAt(row: number, col: number): StatusTarget | null;
-  look(input: CopyModeInput, pane: string): Promise<void>;
+  openCopyMode(input: CopyModeInput, pane: string): Promise<void>;
   /** A part of the status line was clicked, or the wheel was turned over it. */
-  status(target: StatusTarget, what: "left" | "right" | "up" | "down"): void;
+  statusLineUsed(target: StatusTarget, what: "left" | "right" | "up" | "down"): void;
   /** The right button was pressed in a pane. */
-  offer(pane: string): void;
+  openMenu(pane: string): void;
   /** Types bytes after the input being read. */
   typed(bytes: Uint8Array): void;
 }
@@ -92,7 +92,7 @@ interface CellPosition {
 }
 
 /** A pane that enters copy mode. */
-interface Beginning {
+interface EnteringPane {
   readonly pane: string;
   /** Current position of the drag, and the position of the release. */
   dragged: CellPosition | null;
@@ -103,16 +103,16 @@ interface Beginning {
 
 export class Pointer {
   /** The pane in which a button was pressed, until all are released, and the number of pressed ones. */
-  private grabbed: string | null = null;
-  private held = 0;
+  private grabbedPane: string | null = null;
+  private pressedCount = 0;
   /** The dragged border. */
-  private dragged: Border | FloatEdge | null = null;
+  private draggedBorder: Border | FloatEdge | null = null;
   /** Position at which the left button was pressed in a pane whose program did not request it. */
-  private pressed: CellPosition | null = null;
-  private beginning: Beginning | null = null;
+  private pressPosition: CellPosition | null = null;
+  private entering: EnteringPane | null = null;
   private readonly clicks = new Clicks();
   /** Replacement for the input being read; null while nothing is read. */
-  private typed: Uint8Array[] | null = null;
+  private typedParts: Uint8Array[] | null = null;
 
   constructor(private readonly port: PointerPort) {}
 
@@ -120,19 +120,19 @@ export class Pointer {
    * @param offset part of the session's screen that the terminal does not show
    * @returns input to type unchanged
    */
-  place(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }): Uint8Array {
+  translate(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }): Uint8Array {
     const { pointed, isOn, isInCopyMode } = this.port;
     if (!bytes.includes(ESCAPE) || (pointed.isInPixels && !isOn && !isInCopyMode)) return bytes;
     const { events, state } = decodeKeys(initialKeyState, bytes);
     if (!events.some(({ kind }) => kind === "mouse")) return bytes;
     const typed: Uint8Array[] = [];
-    this.typed = typed;
+    this.typedParts = typed;
     for (const { kind, raw } of events) {
       const event = kind === "mouse" ? readReport(raw) : null;
       if (kind !== "mouse") typed.push(raw);
       else if (event !== null) this.report(event, offset);
     }
-    this.typed = null;
+    this.typedParts = null;
     return new Uint8Array(Buffer.concat([...typed, state.rest]));
   }
 
@@ -142,35 +142,35 @@ export class Pointer {
     const windowCell = { row: onScreen.row - top, col: onScreen.col };
     const isWheel = event.button >= WHEEL && !event.motion;
     const isPress = !event.release && !event.motion && !isWheel;
-    if (this.moved(event, windowCell)) return;
+    if (this.dragBorder(event, windowCell)) return;
     // A button was released outside of the terminal.
-    if (event.motion && !event.held) this.held = 0;
-    if (isPress || this.held === 0) this.grabbed = null;
+    if (event.motion && !event.held) this.pressedCount = 0;
+    if (isPress || this.pressedCount === 0) this.grabbedPane = null;
     // The button was pressed elsewhere: in a dialog that the press has closed.
-    if (isOn && event.release && this.held === 0) return;
-    if (isOn && this.grabbed === null && this.overStatus(event)) return;
-    const pane = (isWheel ? null : this.grabbed) ?? pointed.paneAt(windowCell.row, windowCell.col);
-    if (event.release) this.held = Math.max(0, this.held - 1);
+    if (isOn && event.release && this.pressedCount === 0) return;
+    if (isOn && this.grabbedPane === null && this.handleStatusLine(event)) return;
+    const pane = (isWheel ? null : this.grabbedPane) ?? pointed.paneAt(windowCell.row, windowCell.col);
+    if (event.release) this.pressedCount = Math.max(0, this.pressedCount - 1);
     else if (isPress) {
-      this.held++;
-      this.pressed = null;
-      this.grabbed = pane;
+      this.pressedCount++;
+      this.pressPosition = null;
+      this.grabbedPane = pane;
       if (pane === null) this.grab(windowCell);
       else if (isOn && pane !== pointed.active) pointed.select(pane);
     }
-    if (pane !== null) this.inPane(pane, event, windowCell, isPress);
+    if (pane !== null) this.reportToPane(pane, event, windowCell, isPress);
   }
 
   /** A button was pressed on a border; a floating pane is brought to the front by its frame. */
   private grab({ row, col }: CellPosition): void {
     const { pointed, isOn } = this.port;
-    this.dragged = isOn ? pointed.borderAt(row, col) : null;
-    if (this.dragged !== null && "float" in this.dragged && this.dragged.float !== pointed.active)
-      pointed.select(this.dragged.float);
+    this.draggedBorder = isOn ? pointed.borderAt(row, col) : null;
+    if (this.draggedBorder !== null && "float" in this.draggedBorder && this.draggedBorder.float !== pointed.active)
+      pointed.select(this.draggedBorder.float);
   }
 
   /** Handles a report over a pane, or of a button that was pressed there. */
-  private inPane(pane: string, event: ReadMouse, position: CellPosition, isPress: boolean): void {
+  private reportToPane(pane: string, event: ReadMouse, position: CellPosition, isPress: boolean): void {
     const { pointed, isInCopyMode } = this.port;
     const box = pointed.boxOf(pane);
     const program = pointed.modesOf(pane);
@@ -181,85 +181,91 @@ export class Pointer {
       col: Math.min(Math.max(position.col - box.col, 0), box.cols - 1),
     };
     const clicks = isPress && event.button === LEFT ? this.clicks.press(`${pane} ${ownCell.row} ${ownCell.col}`) : 1;
-    if (this.keepReport(pane, event, ownCell)) return;
-    if (!wants(modes.mouse, event)) this.unasked(pane, modes, event, ownCell, clicks);
+    if (this.storeReport(pane, event, ownCell)) return;
+    if (!wants(modes.mouse, event)) this.handleUnrequested(pane, modes, event, ownCell, clicks);
     // Reports in pixels cannot be computed from cells.
     else if (modes.mouseEncoding !== 1016)
-      this.give(pane, ownCell, { ...event, encoding: encodings[modes.mouseEncoding] });
+      this.sendReport(pane, ownCell, { ...event, encoding: encodings[modes.mouseEncoding] });
   }
 
   /** Drags a border. @returns whether the report belonged to the drag */
-  private moved({ release, motion }: ReadMouse, { row, col }: CellPosition): boolean {
-    const { dragged } = this;
-    if (dragged === null) return false;
-    if (release || !motion) this.dragged = null;
+  private dragBorder({ release, motion }: ReadMouse, { row, col }: CellPosition): boolean {
+    const { draggedBorder } = this;
+    if (draggedBorder === null) return false;
+    if (release || !motion) this.draggedBorder = null;
     if (!motion && !release) return false;
-    if (motion) this.port.pointed.drag(dragged, row, col);
+    if (motion) this.port.pointed.drag(draggedBorder, row, col);
     return true;
   }
 
-  private overStatus({ button, motion, release, row, col }: ReadMouse): boolean {
+  private handleStatusLine({ button, motion, release, row, col }: ReadMouse): boolean {
     const target = this.port.statusAt(row - 1, col - 1);
     if (target === null) return false;
     if (motion || release) return true;
     const what = button === WHEEL ? "up" : button === WHEEL + 1 ? "down" : button === RIGHT ? "right" : "left";
-    if (button === LEFT || what !== "left") this.port.status(target, what);
+    if (button === LEFT || what !== "left") this.port.statusLineUsed(target, what);
     return true;
   }
 
   /** Handles a report that the program did not request. */
-  private unasked(pane: string, modes: FrameModes, event: ReadMouse, ownCell: CellPosition, clicks: number): void {
+  private handleUnrequested(
+    pane: string,
+    modes: FrameModes,
+    event: ReadMouse,
+    ownCell: CellPosition,
+    clicks: number,
+  ): void {
     if (!this.port.isOn) return;
     const { button, motion, release } = event;
     const wheel = motion || release ? 0 : button === WHEEL ? NOTCH : button === WHEEL + 1 ? -NOTCH : 0;
     if (wheel !== 0 && modes.alternate) {
       const final = wheel > 0 ? "A" : "B";
       this.type(pane, encoder.encode(`\x1b${modes.applicationCursor ? "O" : "["}${final}`.repeat(NOTCH)));
-    } else if (wheel > 0) this.begin(pane, { wheel });
-    else if (release) this.pressed = null;
-    else if (motion && this.pressed !== null) {
-      const from = this.pressed;
-      this.pressed = null;
-      this.begin(pane, { press: { ...from, clicks: 1 } }, ownCell);
+    } else if (wheel > 0) this.enterCopyMode(pane, { wheel });
+    else if (release) this.pressPosition = null;
+    else if (motion && this.pressPosition !== null) {
+      const from = this.pressPosition;
+      this.pressPosition = null;
+      this.enterCopyMode(pane, { press: { ...from, clicks: 1 } }, ownCell);
     } else if (!motion && button === LEFT) {
-      if (clicks > 1) this.begin(pane, { press: { ...ownCell, clicks } });
-      else this.pressed = ownCell;
-    } else if (!motion && button === RIGHT) this.port.offer(pane);
+      if (clicks > 1) this.enterCopyMode(pane, { press: { ...ownCell, clicks } });
+      else this.pressPosition = ownCell;
+    } else if (!motion && button === RIGHT) this.port.openMenu(pane);
   }
 
-  private begin(pane: string, how: Omit<CopyModeInput, "keys">, dragged: CellPosition | null = null): void {
-    const beginning: Beginning = { pane, dragged, up: null, wheel: 0 };
-    this.beginning = beginning;
+  private enterCopyMode(pane: string, how: Omit<CopyModeInput, "keys">, dragged: CellPosition | null = null): void {
+    const beginning: EnteringPane = { pane, dragged, up: null, wheel: 0 };
+    this.entering = beginning;
     this.port
-      .look({ ...this.port.lookKeys, ...how }, pane)
-      .then(() => this.begun(beginning))
+      .openCopyMode({ ...this.port.copyModeKeys, ...how }, pane)
+      .then(() => this.replayStored(beginning))
       // Its process is gone or does not know how: nothing is shown then, and nothing is lost.
       .catch(() => {})
       .finally(() => {
-        if (this.beginning === beginning) this.beginning = null;
+        if (this.entering === beginning) this.entering = null;
       });
   }
 
   /** @returns whether the report is stored until the pane is in copy mode */
-  private keepReport(pane: string, { button, motion, release }: ReadMouse, ownCell: CellPosition): boolean {
-    const { beginning } = this;
-    if (beginning === null || beginning.pane !== pane) return false;
+  private storeReport(pane: string, { button, motion, release }: ReadMouse, ownCell: CellPosition): boolean {
+    const { entering } = this;
+    if (entering === null || entering.pane !== pane) return false;
     if (button === WHEEL || button === WHEEL + 1) {
-      const wheel = beginning.wheel + (button === WHEEL ? NOTCH : -NOTCH);
-      beginning.wheel = Math.min(MAX_WHEEL_ROWS, Math.max(0, wheel));
-    } else if (motion) beginning.dragged = ownCell;
-    else if (release) beginning.up = ownCell;
+      const wheel = entering.wheel + (button === WHEEL ? NOTCH : -NOTCH);
+      entering.wheel = Math.min(MAX_WHEEL_ROWS, Math.max(0, wheel));
+    } else if (motion) entering.dragged = ownCell;
+    else if (release) entering.up = ownCell;
     return true;
   }
 
   /** The pane is in copy mode: it receives the stored pointer movements. */
-  private begun({ pane, dragged, up, wheel }: Beginning): void {
-    if (wheel > 0) this.port.look({ ...this.port.lookKeys, wheel }, pane).catch(() => {});
-    if (dragged !== null) this.give(pane, dragged, { button: DRAG, release: false, encoding: "sgr" });
-    if (up !== null) this.give(pane, up, { button: LEFT, release: true, encoding: "sgr" });
+  private replayStored({ pane, dragged, up, wheel }: EnteringPane): void {
+    if (wheel > 0) this.port.openCopyMode({ ...this.port.copyModeKeys, wheel }, pane).catch(() => {});
+    if (dragged !== null) this.sendReport(pane, dragged, { button: DRAG, release: false, encoding: "sgr" });
+    if (up !== null) this.sendReport(pane, up, { button: LEFT, release: true, encoding: "sgr" });
   }
 
-  private give(
+  private sendReport(
     pane: string,
     { row, col }: CellPosition,
     report: Pick<ReadMouse, "button" | "release" | "encoding">,
@@ -269,10 +275,10 @@ export class Pointer {
 
   private type(pane: string, bytes: Uint8Array): void {
     if (this.port.isOthers(pane)) return;
-    const typed = this.port.pointed.give(pane, bytes);
+    const typed = this.port.pointed.sendTo(pane, bytes);
     if (typed === null) return;
-    if (this.typed === null) this.port.typed(typed);
-    else this.typed.push(typed);
+    if (this.typedParts === null) this.port.typed(typed);
+    else this.typedParts.push(typed);
   }
 }
 

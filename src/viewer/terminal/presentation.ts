@@ -19,7 +19,7 @@ import type { Session } from "../../session/session.ts";
 import { BEHIND_BYTES } from "../../wire/outbox.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
-import type { Shown, ShownProgram } from "./displayed-content.ts";
+import type { DisplayedContent, DisplayedProgram } from "./displayed-content.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
 import type { SeenScrollback } from "./known-terminals.ts";
@@ -31,7 +31,7 @@ import type { RowsFirst } from "./scrollback-feed.ts";
 import { SizeNote } from "./size-note.ts";
 
 /** Longest sequence that a rendered terminal gets in addition to its pictures. */
-const MOST_EFFECT_BYTES = 4096;
+const MAX_EFFECT_BYTES = 4096;
 
 interface PresentationOptions extends RendererOptions {
   /** Whether the client may get the program's own bytes. */
@@ -46,7 +46,7 @@ interface PresentationOptions extends RendererOptions {
 interface Outer {
   readonly size: Size;
   /** The terminal's overlay layer above the picture; null: nothing. */
-  readonly above: LayerPicture | null;
+  readonly topLayer: LayerPicture | null;
   /** Whether a new size is about to be applied: nothing is rendered until then. */
   readonly isResizing: boolean;
   /** While wsh has the mouse, programs' own bytes would give it to them. */
@@ -61,16 +61,16 @@ export class Presentation {
   private readonly pictures: PictureFeed;
   private current: "opening" | "pass_through" | "render" = "opening";
   /** Whether the program's bytes go to the terminal without the client. */
-  private direct = false;
+  private isDirect = false;
   /** The program whose bytes the client gets; null while it is rendered. */
-  private passedThrough: ShownProgram | null = null;
+  private passedThrough: DisplayedProgram | null = null;
   /** Bytes that went through the client since it last began to pass through. */
   private passedBytes = 0;
   /** Bytes at the beginning of the next chunk that the terminal already has. */
-  private ahead = 0;
+  private aheadBytes = 0;
   /** Whether the next chunk is short and moves nothing: usually the echo of a key. */
   private isEcho = false;
-  private over = false;
+  private isOver = false;
   /** Lasting changes by programs at a pass-through terminal that the client does not know yet. */
   private lasting: { news(): readonly LastingChange[] } | null;
   private readonly reportedChanges = new Set<LastingChange>();
@@ -79,7 +79,7 @@ export class Presentation {
   /** @param terminal null when only the client writes to it */
   constructor(
     private readonly session: Session,
-    private readonly shown: Shown,
+    private readonly shown: DisplayedContent,
     private readonly peer: Peer,
     private readonly terminal: PersonTerminal | null,
     private readonly outer: Outer,
@@ -87,7 +87,7 @@ export class Presentation {
   ) {
     const send = (update: FrameUpdate): void => peer.send(messageTypes.frame, update);
     this.rendered = new RenderedTerminal(terminal, send, options.ahead);
-    this.pacer = this.pacing();
+    this.pacer = this.makePacer();
     this.pictures = new PictureFeed(shown, peer, {
       isPage: options.credit !== null,
       isReady: () => this.pending === 0 && (this.current === "pass_through" || this.rendered.unconfirmed === 0),
@@ -106,72 +106,72 @@ export class Presentation {
     const { program } = this.shown;
     if (program !== null && this.canPassThrough()) this.passThrough(program, first(program));
     else this.startRendering(first);
-    this.pictures.look();
+    this.pictures.checkSources();
   }
 
   /**
    * The client has written everything it received. If nothing more is in transit to it, this process may write to the
    * terminal.
    */
-  written({ bytes, pictures }: { readonly bytes: number; readonly pictures: number }): void {
+  clientWrote({ bytes, pictures }: { readonly bytes: number; readonly pictures: number }): void {
     this.rendered.confirmed(pictures);
     if (this.options.credit !== null) this.reconsider();
-    this.pictures.look();
-    if (this.terminal === null || this.current !== "pass_through" || this.over) return;
-    this.direct ||= bytes === this.passedBytes && this.peer.outbox.pending === 0;
+    this.pictures.checkSources();
+    if (this.terminal === null || this.current !== "pass_through" || this.isOver) return;
+    this.isDirect ||= bytes === this.passedBytes && this.peer.outbox.pending === 0;
   }
 
   /** The client does not hold the terminal now: this process writes nothing there until it resumes. */
   release(): void {
-    this.direct = false;
+    this.isDirect = false;
     this.pictures.forget();
-    this.rendered.lost();
+    this.rendered.contentUnknown();
     this.terminal?.release();
   }
 
   /** A condition for pass-through or rendering may have changed. May be called while a chunk is parsed. */
   reconsider(): void {
-    if (this.over) return;
-    if (this.current === "render") this.pacer.soon();
+    if (this.isOver) return;
+    if (this.current === "render") this.pacer.schedule();
     else if (this.current === "pass_through" && !this.isAlone()) {
       void this.shown.atRest(() => {
-        if (this.current === "pass_through" && !this.over && !this.isAlone()) this.startRendering();
+        if (this.current === "pass_through" && !this.isOver && !this.isAlone()) this.startRendering();
       });
     }
   }
 
   /** The drawing over or beside the program has changed. */
-  drawn(): void {
-    this.renderer.drawn();
+  drawingChanged(): void {
+    this.renderer.drawingChanged();
     this.reconsider();
   }
 
   /** A person typed here. */
-  typed(): void {
-    this.pacer.typed();
+  keyTyped(): void {
+    this.pacer.keyTyped();
   }
 
   /** The echo of a key: written before it is parsed. */
   echoed(bytes: Uint8Array): void {
     this.isEcho = true;
-    if (this.pending > 0 || this.outer.isResizing || this.over) return;
-    if (this.current === "pass_through" && this.direct && this.passedThrough === this.shown.program) {
+    if (this.pending > 0 || this.outer.isResizing || this.isOver) return;
+    if (this.current === "pass_through" && this.isDirect && this.passedThrough === this.shown.program) {
       this.pass(bytes);
-      this.ahead = bytes.length;
+      this.aheadBytes = bytes.length;
       this.terminal?.handOver();
-    } else if (this.current === "render" && this.isNext(bytes)) this.rendered.give(bytes);
+    } else if (this.current === "render" && this.isNext(bytes)) this.rendered.writeAhead(bytes);
   }
 
   /** Runs per chunk. */
   chunk(bytes: Uint8Array): void {
-    const { ahead, isEcho } = this;
-    this.ahead = 0;
+    const { aheadBytes, isEcho } = this;
+    this.aheadBytes = 0;
     this.isEcho = false;
     this.flood.count(bytes.length);
-    this.renderer.printed(bytes);
-    this.pictures.look();
+    this.renderer.outputArrived(bytes);
+    this.pictures.checkSources();
     if (this.current === "render") {
-      this.pacer.printed(isEcho || this.shown.endsWithPrompt === true);
+      this.pacer.outputArrived(isEcho || this.shown.endsWithPrompt === true);
       return;
     }
     // Another program fills the picture now, or it has pictures, which this terminal would print.
@@ -179,8 +179,8 @@ export class Presentation {
       this.startRendering();
       return;
     }
-    this.tellChanges(this.lasting?.news() ?? []);
-    const news = ahead === 0 ? bytes : bytes.subarray(ahead);
+    this.reportChanges(this.lasting?.news() ?? []);
+    const news = aheadBytes === 0 ? bytes : bytes.subarray(aheadBytes);
     if (news.length > 0) this.pass(news);
     const behind = this.pending > BEHIND_BYTES;
     if (behind || this.flood.isFlooding || !this.isAlone()) this.startRendering();
@@ -188,8 +188,8 @@ export class Presentation {
 
   /** The picture has changed without bytes that produce it. @param isEcho it is shown without waiting for more */
   changed(isEcho: boolean): void {
-    this.pictures.look();
-    if (this.current === "render") this.pacer.printed(isEcho);
+    this.pictures.checkSources();
+    if (this.current === "render") this.pacer.outputArrived(isEcho);
   }
 
   /** The terminal was resized and has wrapped its lines in its own way: it is repainted. */
@@ -206,7 +206,7 @@ export class Presentation {
   /** Sends the terminal a bell or notification, between sequences of the program. */
   alert(text: string): void {
     void this.shown.atRest(() => {
-      if (this.over) return;
+      if (this.isOver) return;
       if (this.current === "pass_through") this.pass(new TextEncoder().encode(text));
       else this.peer.send(messageTypes.event, { event: "alert", text });
     });
@@ -215,19 +215,19 @@ export class Presentation {
   /**
    * A program's sequence with an effect besides drawing: a pass-through terminal gets it within the program's bytes.
    */
-  effect(effect: OuterEffect, program: ShownProgram | null): void {
+  effect(effect: OuterEffect, program: DisplayedProgram | null): void {
     const isPassedThrough = program !== null && this.passedThrough === program;
     // Pages have no such effects; a slow terminal is not flooded; a session that shows this one forwards them.
-    if (isPassedThrough || this.options.credit !== null || this.over || this.current === "opening") return;
-    if (effect.bytes.length > MOST_EFFECT_BYTES || this.pending > 0) return;
+    if (isPassedThrough || this.options.credit !== null || this.isOver || this.current === "opening") return;
+    if (effect.bytes.length > MAX_EFFECT_BYTES || this.pending > 0) return;
     if (this.options.ahead !== null) return void this.peer.send(messageTypes.event, effectEvent(effect));
-    if (effect.change !== null) this.tellChanges([effect.change]);
+    if (effect.change !== null) this.reportChanges([effect.change]);
     this.alert(new TextDecoder().decode(effect.bytes));
   }
 
   applied(): void {
     this.renderer.scrollback.outerMoved();
-    this.pacer.soon();
+    this.pacer.schedule();
   }
 
   /** The session's screen is about to be rewrapped. */
@@ -255,7 +255,7 @@ export class Presentation {
   }
 
   close(): void {
-    this.over = true;
+    this.isOver = true;
     this.pacer.close();
     this.pictures.close();
     this.sizeNote.close();
@@ -266,7 +266,7 @@ export class Presentation {
     const { session, shown, outer } = this;
     const { rows, cols, program } = shown;
     if (program === null || (this.passedThrough !== null && program !== this.passedThrough)) return false;
-    if (this.pictures.isHiding || !this.options.mayPassThrough() || outer.above !== null || outer.mouse.isTaken)
+    if (this.pictures.isHiding || !this.options.mayPassThrough() || outer.topLayer !== null || outer.mouse.isTaken)
       return false;
     if (session.keyboard.owner !== null) return false;
     if (session.questions.isShown || session.notice.text !== null) return false;
@@ -283,24 +283,24 @@ export class Presentation {
   }
 
   /** Switches the client to the program's bytes; its terminal is first brought to the session's screen. */
-  private passThrough(program: ShownProgram, history: number): void {
+  private passThrough(program: DisplayedProgram, history: number): void {
     this.current = "pass_through";
     this.passedThrough = program;
     this.pacer.cancel();
-    this.direct = false;
+    this.isDirect = false;
     this.passedBytes = 0;
     // Bytes written ahead of the emulator are not on the screen built here.
-    this.ahead = 0;
+    this.aheadBytes = 0;
     this.rendered.forget();
     this.peer.send(messageTypes.event, { event: "pass_through" });
     this.lasting = program.lasting.watch();
-    this.tellChanges(program.serializedChanges);
+    this.reportChanges(program.serializedChanges);
     this.pass(program.serialize({ history }));
   }
 
   /** The terminal can show pictures. @param asSixel as sixel graphics, while it is rendered */
   showPictures(asSixel = false): void {
-    if (!this.over) this.pictures.begin(asSixel);
+    if (!this.isOver) this.pictures.begin(asSixel);
     this.redraw();
   }
 
@@ -310,11 +310,11 @@ export class Presentation {
   }
 
   private sendImages(bytes: Uint8Array): void {
-    this.rendered.passed();
+    this.rendered.sentOther();
     this.peer.sendBytes(messageTypes.images, bytes);
   }
 
-  private tellChanges(changes: readonly LastingChange[]): void {
+  private reportChanges(changes: readonly LastingChange[]): void {
     const news = changes.filter((change) => !this.reportedChanges.has(change));
     if (news.length === 0) return;
     for (const change of news) this.reportedChanges.add(change);
@@ -322,8 +322,8 @@ export class Presentation {
   }
 
   private pass(bytes: Uint8Array): void {
-    if (this.direct && this.terminal?.isHeld !== true) this.release();
-    if (this.direct) {
+    if (this.isDirect && this.terminal?.isHeld !== true) this.release();
+    if (this.isDirect) {
       this.terminal?.output.write(bytes);
       return;
     }
@@ -335,7 +335,7 @@ export class Presentation {
     this.current = "render";
     this.renderer.begin(this.passedThrough, first);
     this.passedThrough = null;
-    this.pacer.soon();
+    this.pacer.schedule();
   }
 
   private renderInstead(): void {
@@ -358,15 +358,15 @@ export class Presentation {
   }
 
   /** Whether the client has too many unconfirmed pictures to get another. */
-  private get owesPictures(): boolean {
+  private get hasTooManyUnconfirmed(): boolean {
     const { credit } = this.options;
     return credit !== null && this.rendered.unconfirmed >= credit;
   }
 
-  private pacing(): FramePacer {
+  private makePacer(): FramePacer {
     const { shown } = this;
     return new FramePacer({
-      isBlocked: () => this.over || this.pending > 0 || this.outer.isResizing || this.owesPictures,
+      isBlocked: () => this.isOver || this.pending > 0 || this.outer.isResizing || this.hasTooManyUnconfirmed,
       isSynchronized: () => shown.isSynchronized,
       atRest: (make) => void shown.atRest(make),
       render: () => this.render(),
@@ -375,11 +375,11 @@ export class Presentation {
 
   /** Runs between chunks: makes a picture, or switches to the program's own bytes. */
   private render(): void {
-    if (this.over || this.current !== "render" || this.outer.isResizing || this.owesPictures) return;
+    if (this.isOver || this.current !== "render" || this.outer.isResizing || this.hasTooManyUnconfirmed) return;
     this.flood.count(0);
     const { program } = this.shown;
     const passes = this.canPassThrough() && !this.renderer.scrollback.isAhead;
-    if (!passes || this.renderer.owes) this.renderNow();
+    if (!passes || this.renderer.hasPendingChange) this.renderNow();
     if (program !== null && passes && this.canPassThrough() && !this.renderer.scrollback.isBehind)
       this.passThrough(program, 0);
   }
@@ -390,18 +390,18 @@ export class Presentation {
     const flooding = this.flood.isFlooding;
     const { layout } = this.shown;
     const note = !bare && this.sizeNote.isOn(layout == null ? this.session.size : outerSize(layout), this.outer.size);
-    const { size, above } = this.outer;
+    const { size, topLayer } = this.outer;
     const mouse = this.outer.mouse.isTaken;
-    const next = this.renderer.next({ size, above, note, flooding, bare, mouse });
+    const next = this.renderer.next({ size, topLayer, note, flooding, bare, mouse });
     if (next !== null) this.rendered.show(next.update, next.typed);
     else if (this.rendered.isAhead) {
       // The bytes written ahead did not arrive: the picture is unchanged, the terminal is not.
       this.renderer.forget();
-      this.pacer.later(FRAME_MS);
+      this.pacer.checkAfter(FRAME_MS);
     }
     if (bare) return;
-    if (this.renderer.scrollback.isBehind) this.pacer.later(FRAME_MS);
+    if (this.renderer.scrollback.isBehind) this.pacer.checkAfter(FRAME_MS);
     // Silence does not show that a flood is over: check once more.
-    if (flooding) this.pacer.later(FLOOD_WINDOW_MS);
+    if (flooding) this.pacer.checkAfter(FLOOD_WINDOW_MS);
   }
 }

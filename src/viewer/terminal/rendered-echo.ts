@@ -15,10 +15,10 @@ const encoder = new TextEncoder();
 
 export class RenderedTerminal {
   /** Number of pictures sent, and of those that the client has reported as shown. */
-  private sent = 0;
-  private shown = 0;
+  private sentCount = 0;
+  private shownCount = 0;
   /** The part of the next picture that the terminal already has, "" for nothing. */
-  private given = "";
+  private writtenAhead = "";
 
   /**
    * @param terminal null: only the client writes there
@@ -32,28 +32,28 @@ export class RenderedTerminal {
 
   /** The client has rendered this many pictures, and nothing is pending for the terminal. */
   confirmed(pictures: number): void {
-    this.shown = Math.max(this.shown, pictures);
+    this.shownCount = Math.max(this.shownCount, pictures);
   }
 
   /** Number of sent pictures that are not known to be shown. */
   get unconfirmed(): number {
     // A composing client confirms no pictures.
-    return this.ahead === null ? this.sent - Math.max(0, this.shown) : 0;
+    return this.ahead === null ? this.sentCount - Math.max(0, this.shownCount) : 0;
   }
 
   /** Another process has the terminal: its content is unknown until it is repainted. */
-  lost(): void {
-    this.shown = -1;
+  contentUnknown(): void {
+    this.shownCount = -1;
   }
 
   /** Whether the terminal shows something that no picture contains yet. */
   get isAhead(): boolean {
-    return this.given !== "";
+    return this.writtenAhead !== "";
   }
 
   /** Discards characters written ahead: everything is repainted. */
   forget(): void {
-    this.given = "";
+    this.writtenAhead = "";
   }
 
   /** Whether it shows every picture and nothing else, and this process may write to it. */
@@ -61,36 +61,36 @@ export class RenderedTerminal {
     const { terminal } = this;
     // Messages arrive in order: every picture precedes the echo.
     if (this.ahead !== null) return true;
-    return terminal !== null && this.shown === this.sent && terminal.output.pending === 0 && terminal.isHeld;
+    return terminal !== null && this.shownCount === this.sentCount && terminal.output.pending === 0 && terminal.isHeld;
   }
 
   /** Writes characters that will most likely be the only change in the next picture. Call only while it is current. */
-  give(bytes: Uint8Array): void {
-    this.given = Buffer.from(bytes).toString("latin1");
+  writeAhead(bytes: Uint8Array): void {
+    this.writtenAhead = Buffer.from(bytes).toString("latin1");
     if (this.ahead === null) this.terminal?.echo(bytes);
     else this.ahead(bytes);
   }
 
   /** Something else was sent through the client, which confirms it like a picture. */
-  passed(): void {
-    this.sent++;
+  sentOther(): void {
+    this.sentCount++;
   }
 
   /** @param typed the whole change, if it is the typed text */
   show(update: FrameUpdate, typed: string): void {
-    const { given, ahead } = this;
+    const { writtenAhead, ahead } = this;
     this.forget();
-    const rest = typed.startsWith(given) ? typed.slice(given.length) : null;
+    const rest = typed.startsWith(writtenAhead) ? typed.slice(writtenAhead.length) : null;
     if (ahead !== null) {
       this.send(update);
       return;
     }
     const isTyped = typed !== "" && rest !== null && this.isCurrent;
-    this.sent++;
+    this.sentCount++;
     if (isTyped) {
       if (rest !== "") this.terminal?.echo(encoder.encode(rest));
-      this.shown = this.sent;
+      this.shownCount = this.sentCount;
       this.send({ ...update, shown: true });
-    } else this.send(given === "" ? update : { ...update, shown: false });
+    } else this.send(writtenAhead === "" ? update : { ...update, shown: false });
   }
 }

@@ -18,7 +18,7 @@ import { isPlain, isPrintable } from "../../protocol/plain-bytes.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget, StatusText } from "../../session/types.ts";
-import type { Shown, ShownProgram } from "./displayed-content.ts";
+import type { DisplayedContent, DisplayedProgram } from "./displayed-content.ts";
 import type { LayerPicture } from "./overlay-layer.ts";
 import { ownModes } from "./own-modes.ts";
 import { withMouse } from "./pointer.ts";
@@ -47,7 +47,7 @@ const noPlaces: FramePlaces = { window: null, panes: [] };
 interface Showing {
   readonly size: Size;
   /** This terminal's overlay layer; null: nothing. */
-  readonly above: LayerPicture | null;
+  readonly topLayer: LayerPicture | null;
   /** Whether the session's size is shown if it differs from the client's. */
   readonly note: boolean;
   readonly flooding: boolean;
@@ -72,7 +72,7 @@ export class FrameRenderer {
 
   constructor(
     private readonly session: Session,
-    private readonly screen: Shown,
+    private readonly screen: DisplayedContent,
     private readonly options: RendererOptions,
     /** Converts a row with pictures for the terminal; null: the terminal shows it unchanged. */
     private readonly pictures: { readonly inRow: ((row: Row) => Row) | null },
@@ -93,7 +93,7 @@ export class FrameRenderer {
    * @param passedThrough the program whose bytes it got; null: none
    * @param first rows above the screen to send to its scrollback first; null: none
    */
-  begin(passedThrough: ShownProgram | null, first: RowsFirst | null = null): void {
+  begin(passedThrough: DisplayedProgram | null, first: RowsFirst | null = null): void {
     this.lastFrame = null;
     this.scrollback.begin(passedThrough, first);
     this.bell = false;
@@ -101,12 +101,12 @@ export class FrameRenderer {
   }
 
   /** The drawing over or beside the program's screen has changed. */
-  drawn(): void {
+  drawingChanged(): void {
     this.keptFrame.forget();
   }
 
   /** Output is about to be parsed. Runs per chunk. */
-  printed(bytes: Uint8Array): void {
+  outputArrived(bytes: Uint8Array): void {
     if (this.plain && !bytes.every(isPlain)) this.plain = false;
   }
 
@@ -127,7 +127,7 @@ export class FrameRenderer {
   }
 
   /** Whether there is a change that a client switched to pass-through would miss. */
-  get owes(): boolean {
+  get hasPendingChange(): boolean {
     return this.bell || this.clipboard !== null || this.scrollback.owes;
   }
 
@@ -140,8 +140,8 @@ export class FrameRenderer {
     const made = this.compose(showing);
     const view = inRow === null ? made : { ...made, lines: made.lines.map(inRow) };
     this.epoch = this.screen.epoch;
-    const waits = showing.flooding || this.screen.alternate || showing.above?.screen != null;
-    const rows = waits ? [] : this.scrollback.take(showing.size.cols);
+    const waits = showing.flooding || this.screen.alternate || showing.topLayer?.screen != null;
+    const rows = waits ? [] : this.scrollback.nextRows(showing.size.cols);
     const scrolled = inRow === null ? rows : rows.map(inRow);
     const events = { scrolled, bell: this.bell, clipboard: this.clipboard };
     const before = this.lastFrame;
@@ -159,21 +159,21 @@ export class FrameRenderer {
     return { update, typed };
   }
 
-  private compose({ size, above, note, bare, mouse }: Showing): Frame {
+  private compose({ size, topLayer, note, bare, mouse }: Showing): Frame {
     const { screen } = this;
-    const sign = bare ? null : this.sign(above);
-    const looked = bare ? null : (above?.screen ?? null);
-    const grid = looked?.grid ?? screen.grid(this.options.ascii);
+    const sign = bare ? null : this.sign(topLayer);
+    const copyModeScreen = bare ? null : (topLayer?.screen ?? null);
+    const grid = copyModeScreen?.grid ?? screen.grid(this.options.ascii);
     const { offset, ...frame } = this.frame(grid, { outer: size, sign, bare, note });
     this.offset = offset;
     const title = this.options.titles() && screen.title !== "" ? screen.title : null;
-    const places = this.options.places ? { places: looked === null ? this.places(offset) : noPlaces } : {};
-    const modes = looked?.modes(screen.modes) ?? screen.modes;
+    const places = this.options.places ? { places: copyModeScreen === null ? this.framePlaces(offset) : noPlaces } : {};
+    const modes = copyModeScreen?.modes(screen.modes) ?? screen.modes;
     const shown = this.colored({ ...frame, modes: mouse && !bare ? withMouse(modes) : modes, title, ...places });
     if (bare) return shown;
     // Echoes are not written ahead of the picture.
-    if (above !== null) this.keptFrame.forget();
-    const drawn = this.asking(above === null ? shown : above.draw(shown, this.options.ascii));
+    if (topLayer !== null) this.keptFrame.forget();
+    const drawn = this.withQuestions(topLayer === null ? shown : topLayer.draw(shown, this.options.ascii));
     return drawn === shown ? shown : this.colored(drawn);
   }
 
@@ -183,7 +183,7 @@ export class FrameRenderer {
   }
 
   /** Positions in the frame: panels are above the panes, and a smaller terminal shows a part. */
-  private places(offset: Offset): FramePlaces {
+  private framePlaces(offset: Offset): FramePlaces {
     const { window, panes } = this.screen.framePlaces();
     const down = (this.screen.layout ?? this.session.layout).top - offset.top;
     const moved = down !== 0 || offset.left !== 0;
@@ -192,7 +192,7 @@ export class FrameRenderer {
   }
 
   /** Questions and messages to the person, above everything. They receive keys and clicks then, not the program. */
-  private asking(frame: Frame): Frame {
+  private withQuestions(frame: Frame): Frame {
     const { questions, notice } = this.session;
     const { dialog, handedOver } = questions;
     const noticeText = handedOver === null ? notice.text : handedOverNotice(handedOver, this.options.prefix());
@@ -236,7 +236,7 @@ export class FrameRenderer {
   private status({ cols }: Size): StatusText | null {
     const { screen } = this;
     const isOwn = screen.isIndependent === true;
-    const seen = isOwn ? { window: screen.framePlaces().window ?? "", pane: screen.pointed.active } : null;
+    const seen = isOwn ? { window: screen.framePlaces().window ?? "", pane: screen.mouseTargets.active } : null;
     return this.session.status?.text(cols, seen) ?? null;
   }
 

@@ -20,12 +20,12 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
     case "peer.written": {
       // The client has written everything it received.
       const { bytes, pictures = 0 } = v.parse(WrittenSchema, input);
-      stream.presentation.written({ bytes, pictures });
+      stream.presentation.clientWrote({ bytes, pictures });
       break;
     }
     case "peer.focus":
       // The page gained or lost the focus: programs that requested it are notified.
-      stream.typing.focused(v.parse(FocusSchema, input).on);
+      stream.typing.focusReported(v.parse(FocusSchema, input).on);
       break;
     case "peer.watched":
       stream.typing.watched(v.parse(FocusSchema, input).on);
@@ -47,7 +47,7 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       stream.release();
       break;
     case "peer.give_back":
-      stream.giveBack();
+      stream.handBack();
       break;
     case "peer.colors": {
       const answers = v.parse(TerminalColorsSchema, input);

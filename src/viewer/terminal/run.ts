@@ -10,7 +10,7 @@ import { isUnlimited } from "../../operations/rights.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Session } from "../../session/session.ts";
-import type { Shown } from "./displayed-content.ts";
+import type { DisplayedContent } from "./displayed-content.ts";
 
 /** Programs at the same time for all terminals of a session process: repeating keys start many. */
 const MAX_RUNNING = 16;
@@ -23,7 +23,7 @@ export interface RunPort {
   readonly by: Acting;
   readonly instance: Instance;
   readonly session: Pick<Session, "name" | "windows">;
-  readonly shown: Pick<Shown, "pointed">;
+  readonly shown: Pick<DisplayedContent, "mouseTargets">;
   readonly isOver: boolean;
   say(text: string): void;
 }
@@ -39,7 +39,7 @@ export function run(input: Readonly<Record<string, unknown>>, port: RunPort): vo
   const argv = given[0] === "wsh" ? selfCommand(given.slice(1)) : given;
   const child = start(argv, port);
   running++;
-  void ended(child).then(({ code, last }) => {
+  void whenEnded(child).then(({ code, last }) => {
     running--;
     if (code === 0 || port.isOver) return;
     const name = Array.isArray(words) ? given[0] : String(shell).split(/\s/, 1)[0];
@@ -51,7 +51,7 @@ type Child = Bun.Subprocess<"ignore", "pipe", "pipe">;
 
 /** Starts in the directory of the focused pane. */
 function start(argv: readonly string[], { instance, session, shown }: RunPort): Child {
-  const pane = shown.pointed.active;
+  const pane = shown.mouseTargets.active;
   const panes = session.windows.flatMap((window) => window.panes);
   const cwd = panes.find(({ id }) => id === pane)?.cwd ?? process.cwd();
   const place = { WSH_SESSION: session.name, WSH_PANE: pane, WSH_SOCKET: instance.httpSocket, [BY_KEY]: "1" };
@@ -70,7 +70,7 @@ function start(argv: readonly string[], { instance, session, shown }: RunPort): 
   }
 }
 
-async function ended(child: Child): Promise<{ readonly code: number; readonly last: string }> {
+async function whenEnded(child: Child): Promise<{ readonly code: number; readonly last: string }> {
   const [, errorLine, code] = await Promise.all([lastLine(child.stdout), lastLine(child.stderr), child.exited]);
   return { code, last: errorLine };
 }

@@ -6,33 +6,33 @@
  */
 import { MAX_SCROLLED } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
-import type { Position, Shown, ShownProgram } from "./displayed-content.ts";
+import type { DisplayedContent, DisplayedProgram, Position } from "./displayed-content.ts";
 
 /** Limit of history lines sent to a client that attaches and cannot take the program's own bytes. */
 const MAX_HISTORY = 10_000;
 
 /** Number of rows above a program's screen to send to the terminal's scrollback first. */
-export type RowsFirst = (program: ShownProgram) => number;
+export type RowsFirst = (program: DisplayedProgram) => number;
 
 export class ScrollbackFeed {
   /** For each program: the position before which the client's scrollback has, or `waiting` holds, every line. */
-  readonly tops = new WeakMap<ShownProgram, Position>();
-  private waiting: Row[] = [];
+  readonly tops = new WeakMap<DisplayedProgram, Position>();
+  private pendingRows: Row[] = [];
   /** The number of rows for programs that are shown first; null: no more are due. */
-  private first: RowsFirst | null = null;
+  private initialRows: RowsFirst | null = null;
 
-  /** @param wanted whether the terminal has a scrollback to fill */
+  /** @param hasScrollback whether the terminal has a scrollback to fill */
   constructor(
-    private readonly shown: Pick<Shown, "program" | "wide" | "alternate">,
-    private readonly wanted: boolean,
+    private readonly shown: Pick<DisplayedContent, "program" | "wide" | "alternate">,
+    private readonly hasScrollback: boolean,
   ) {}
 
-  private get programs(): readonly ShownProgram[] {
-    return this.wanted ? this.shown.wide : [];
+  private get programs(): readonly DisplayedProgram[] {
+    return this.hasScrollback ? this.shown.wide : [];
   }
 
   /** Lines that left the screen before a program was first shown are skipped, except those requested. */
-  private topOf(program: ShownProgram): Position {
+  private topOf(program: DisplayedProgram): Position {
     const top = this.tops.get(program) ?? program.top;
     this.tops.set(program, top);
     return top;
@@ -43,9 +43,9 @@ export class ScrollbackFeed {
    * null: none
    * @param first rows to send in any case; null: none
    */
-  begin(passedThrough: ShownProgram | null, first: RowsFirst | null): void {
+  begin(passedThrough: DisplayedProgram | null, first: RowsFirst | null): void {
     if (passedThrough !== null) this.tops.set(passedThrough, passedThrough.top);
-    if (first !== null) this.first = first;
+    if (first !== null) this.initialRows = first;
     this.bringFirst();
   }
 
@@ -57,7 +57,7 @@ export class ScrollbackFeed {
       const before = this.topOf(program);
       // Most frames scroll nothing, and finding lines that left the screen walks through the lines above it.
       if (!isAfter(top, before)) continue;
-      this.waiting.push(...program.rowsAbove(before, MAX_SCROLLED));
+      this.pendingRows.push(...program.rowsAbove(before, MAX_SCROLLED));
       this.tops.set(program, top);
     }
   }
@@ -72,21 +72,21 @@ export class ScrollbackFeed {
   }
 
   /** The next rows for the scrollback, cut to the terminal's width. */
-  take(cols: number): Row[] {
+  nextRows(cols: number): Row[] {
     this.hold();
-    const rows = this.waiting.splice(0, MAX_SCROLLED);
+    const rows = this.pendingRows.splice(0, MAX_SCROLLED);
     return rows.map((row) => (row.length > cols ? row.slice(0, cols) : row));
   }
 
   /** Whether the client's scrollback has every required line; otherwise some wait. */
   get isDone(): boolean {
-    return this.waiting.length === 0;
+    return this.pendingRows.length === 0;
   }
 
   /** Whether lines are pending that a client switched to pass-through would never receive. */
   get owes(): boolean {
     this.bringFirst();
-    return this.waiting.length > 0 || this.programs.some((program) => isAfter(program.top, this.topOf(program)));
+    return this.pendingRows.length > 0 || this.programs.some((program) => isAfter(program.top, this.topOf(program)));
   }
 
   /**
@@ -95,22 +95,22 @@ export class ScrollbackFeed {
    */
   get isAhead(): boolean {
     const { program } = this.shown;
-    return this.wanted && program !== null && isAfter(this.topOf(program), program.top);
+    return this.hasScrollback && program !== null && isAfter(this.topOf(program), program.top);
   }
 
   /** Whether more lines wait than one frame can take. */
   get isBehind(): boolean {
-    return this.waiting.length > 0 && !this.shown.alternate;
+    return this.pendingRows.length > 0 && !this.shown.alternate;
   }
 
   private bringFirst(): void {
-    const { first, programs } = this;
-    if (first === null || programs.length === 0) return;
-    this.first = null;
+    const { initialRows, programs } = this;
+    if (initialRows === null || programs.length === 0) return;
+    this.initialRows = null;
     for (const program of programs) {
-      const rows = first(program);
+      const rows = initialRows(program);
       if (rows === 0) continue;
-      this.waiting.push(...program.newestRows(Math.min(rows, MAX_HISTORY)));
+      this.pendingRows.push(...program.newestRows(Math.min(rows, MAX_HISTORY)));
       this.tops.set(program, program.top);
     }
   }

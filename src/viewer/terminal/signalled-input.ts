@@ -31,12 +31,12 @@ const open = new Set<SignalledInput>();
 const buffer = Buffer.alloc(READ_BYTES);
 
 function signalled(): void {
-  for (const input of open) input.take();
+  for (const input of open) input.readAvailable();
 }
 
 /** Takes pending keys without their signal: before each read of output. One poll without any. */
 export function takeWaitingKeys(): void {
-  for (const input of open) if (input.hasKeys) input.take();
+  for (const input of open) if (input.hasKeys) input.readAvailable();
 }
 
 export class SignalledInput {
@@ -60,7 +60,7 @@ export class SignalledInput {
       return null;
     }
     // Input typed earlier is not signalled.
-    setImmediate(() => input.take());
+    setImmediate(() => input.readAvailable());
     return input;
   }
 
@@ -75,7 +75,7 @@ export class SignalledInput {
   }
 
   /** Runs per key. */
-  take(): void {
+  readAvailable(): void {
     if (!open.has(this)) return;
     const { port } = this;
     if (!port.mayRead()) {
@@ -87,7 +87,7 @@ export class SignalledInput {
     if (length > 0) {
       port.keys(new Uint8Array(buffer.subarray(0, length)));
       // The remaining input is not signalled again.
-      if (length === READ_BYTES) setImmediate(() => this.take());
+      if (length === READ_BYTES) setImmediate(() => this.readAvailable());
     } else if (this.isGone) {
       this.stop();
       port.ended();

@@ -9,8 +9,8 @@ export class SizeNote {
   private noted = "";
   private timer: Timer | null = null;
 
-  /** @param over called when the note has disappeared */
-  constructor(private readonly over: () => void) {}
+  /** @param onEnd called when the note has disappeared */
+  constructor(private readonly onEnd: () => void) {}
 
   isOn(session: Size, outer: Size): boolean {
     const sizes = `${session.cols}x${session.rows} ${outer.cols}x${outer.rows}`;
@@ -19,7 +19,7 @@ export class SizeNote {
       this.close();
       this.timer = setTimeout(() => {
         this.timer = null;
-        this.over();
+        this.onEnd();
       }, NOTE_MS);
     }
     return this.timer !== null;

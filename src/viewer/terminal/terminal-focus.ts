@@ -1,9 +1,9 @@
 /** Whether a person looks at a terminal, as its input shows, and at which panes. */
 import type { ViewerFocus as Looks } from "../../session/viewers.ts";
-import type { Shown } from "./displayed-content.ts";
+import type { DisplayedContent } from "./displayed-content.ts";
 
 /** Time after a key or a click during which the person counts as looking at the terminal, in ms. */
-const LOOKING_MS = 30_000;
+const ATTENTION_MS = 30_000;
 
 export class TerminalFocus implements Looks {
   /** For a view, its session reports it; until then it counts as watched. */
@@ -13,29 +13,29 @@ export class TerminalFocus implements Looks {
   private actedAt: number;
 
   constructor(
-    private readonly shown: Pick<Shown, "shows" | "rings">,
+    private readonly shown: Pick<DisplayedContent, "shows" | "rings">,
     private readonly now: () => number = () => performance.now(),
   ) {
     this.actedAt = now();
   }
 
   /** Runs per key. */
-  typed(bytes: Uint8Array): void {
+  keyTyped(bytes: Uint8Array): void {
     const isLost = isFocusLost(bytes);
     this.actedAt = isLost ? Number.NEGATIVE_INFINITY : this.now();
     if (!isLost) this.lastKey = Date.now();
   }
 
   /** The terminal gained or lost the focus. */
-  focused(on: boolean): void {
+  focusChanged(on: boolean): void {
     this.actedAt = on ? this.now() : Number.NEGATIVE_INFINITY;
   }
 
   looksAt(pane: string): boolean {
-    return this.shown.shows(pane) && this.now() < this.actedAt + LOOKING_MS;
+    return this.shown.shows(pane) && this.now() < this.actedAt + ATTENTION_MS;
   }
 
-  seen(pane: string): number {
+  lastSeenAt(pane: string): number {
     return this.shown.shows(pane) ? this.actedAt : Number.NEGATIVE_INFINITY;
   }
 

@@ -5,7 +5,7 @@
 import type { Acting } from "../../protocol/caller.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
-import { isOthers, type Shown } from "./displayed-content.ts";
+import { type DisplayedContent, isInaccessible } from "./displayed-content.ts";
 import type { OwnView } from "./own-view.ts";
 import type { Presentation } from "./presentation.ts";
 import type { TerminalFocus } from "./terminal-focus.ts";
@@ -27,7 +27,7 @@ export class Typing {
 
   constructor(
     private readonly session: Session,
-    private readonly shown: Shown,
+    private readonly shown: DisplayedContent,
     private readonly viewer: TypingPort,
     private readonly parts: {
       readonly ownView: OwnView;
@@ -36,13 +36,13 @@ export class Typing {
     },
   ) {}
 
-  typed(bytes: Uint8Array): void {
+  handleInput(bytes: Uint8Array): void {
     const { session, viewer } = this;
     const { ownView, focus, presentation } = this.parts;
-    focus.typed(bytes);
+    focus.keyTyped(bytes);
     if (viewer.isOver || ownView.hold(bytes)) return;
     const { isShown } = session.questions;
-    if (!isShown && ownView.take(bytes)) return;
+    if (!isShown && ownView.dialogInput(bytes)) return;
     if (isShown || !ownView.isInCopyMode) {
       if (viewer.readOnly) return;
       if (session.viewers.acted(viewer.id)) void session.resize();
@@ -50,25 +50,27 @@ export class Typing {
       if (isShown && viewer.by.caller.agent !== undefined) return;
       if (session.questions.type(viewer.id, bytes, viewer.size)) return;
     }
-    this.placed(presentation.mode === "render" ? ownView.pointer.place(bytes, presentation.renderer.offset) : bytes);
+    this.sendTranslated(
+      presentation.mode === "render" ? ownView.pointer.translate(bytes, presentation.renderer.offset) : bytes,
+    );
   }
 
   /** Input whose mouse reports are in the cells of their target. */
-  placed(bytes: Uint8Array): void {
+  sendTranslated(bytes: Uint8Array): void {
     const { session, viewer, shown } = this;
     const { ownView, presentation } = this.parts;
     if (bytes.length === 0 || viewer.isOver) return;
     if (ownView.isInCopyMode && !session.questions.isShown) {
-      ownView.looks(bytes);
+      ownView.copyModeInput(bytes);
       return;
     }
     if (viewer.readOnly) return;
-    if (isOthers({ by: viewer.by, shown })) {
+    if (isInaccessible({ by: viewer.by, shown })) {
       ownView.say("this pane belongs to another session, and the token covers one session");
       return;
     }
-    presentation.typed();
-    this.give(bytes);
+    presentation.keyTyped();
+    this.sendToProgram(bytes);
   }
 
   /** For a view: whether a person in the session that shows it has it on the screen. */
@@ -78,16 +80,16 @@ export class Typing {
   }
 
   /** The terminal itself reports gaining or losing the focus: programs that requested it are notified. */
-  focused(on: boolean): void {
+  focusReported(on: boolean): void {
     const { viewer, shown } = this;
     if (viewer.isOver) return;
-    this.parts.focus.focused(on);
-    const isTold = shown.modes.focus && !viewer.readOnly && !isOthers({ by: viewer.by, shown });
-    if (isTold) this.give(on ? FOCUS_IN : FOCUS_OUT);
+    this.parts.focus.focusChanged(on);
+    const isTold = shown.modes.focus && !viewer.readOnly && !isInaccessible({ by: viewer.by, shown });
+    if (isTold) this.sendToProgram(on ? FOCUS_IN : FOCUS_OUT);
   }
 
-  private give(bytes: Uint8Array): void {
+  private sendToProgram(bytes: Uint8Array): void {
     const { id, by } = this.viewer;
-    this.session.typed(id, bytes, this.shown.typed, undefined, this.isAgents || by.caller.agent !== undefined);
+    this.session.typed(id, bytes, this.shown.input, undefined, this.isAgents || by.caller.agent !== undefined);
   }
 }

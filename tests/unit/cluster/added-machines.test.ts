@@ -23,7 +23,7 @@ const impossible = sessionInfo({ idle_ms: Number.POSITIVE_INFINITY });
 function members(): Members {
   return new Members({
     ...{ now: () => performance.now(), isUp: () => true, isRejected: () => false },
-    ...{ leaving: () => {}, moved: () => {} },
+    ...{ leaving: () => {}, reconnected: () => {} },
   });
 }
 
@@ -40,7 +40,7 @@ test("of a fleet's machines", () => {
   before.remember("good", null, memberSessions("good", [sessionInfo()], told), Date.now());
   before.remember("bad", null, memberSessions("bad", [impossible], told), Date.now());
   const first = new RememberedMembers(instance, before);
-  first.look();
+  first.writeChanges();
   first.stop();
   const after = members();
   new RememberedMembers(instance, after);

@@ -26,7 +26,13 @@ test("a repeated request has the time of its first sending, not of the last conn
     },
   });
   const base: Base = { url: `http://127.0.0.1:${server.port}`, headers: {} };
-  const way: Transport = { base, open: async () => base, lost() {}, async *examine() {}, close: async () => {} };
+  const way: Transport = {
+    base,
+    open: async () => base,
+    connectionLost() {},
+    async *examine() {},
+    close: async () => {},
+  };
   const link = new HttpLink("remote", way);
   const caller = { kind: "cli", id: "test", connected: true } as const;
   await link.call("overlay.clear", {}, { session: "dev", caller });
@@ -97,7 +103,7 @@ function linkOver(...bases: Base[]): HttpLink {
       if (base === null) throw new Error("no base");
       return base;
     },
-    lost() {},
+    connectionLost() {},
     async *examine() {},
     close: async () => {},
   });

@@ -20,13 +20,18 @@ test("an AI's call whose outcome stays unknown keeps its id until that is known"
   const caller = { kind: "mcp", id: "mcp:1", connected: true } as const;
   const keys: string[] = [];
   const call = (code: "outcome_unknown" | null) =>
-    repeats.ask({ operation: "exec", target: "m1/s", input: {} }, caller, undefined, async ({ key, first_at }) => {
-      keys.push(key);
-      if (code === null) return "done";
-      return first_at === undefined
-        ? Promise.reject(new WshError(code, "lost"))
-        : untilAnswered({ ...asked, firstAt: first_at }, away);
-    });
+    repeats.withRequestId(
+      { operation: "exec", target: "m1/s", input: {} },
+      caller,
+      undefined,
+      async ({ key, first_at }) => {
+        keys.push(key);
+        if (code === null) return "done";
+        return first_at === undefined
+          ? Promise.reject(new WshError(code, "lost"))
+          : untilAnswered({ ...asked, firstAt: first_at }, away);
+      },
+    );
   for (let round = 0; round < 3; round++) await call("outcome_unknown").catch(() => {});
   await call(null);
   await call(null);

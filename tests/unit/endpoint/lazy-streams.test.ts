@@ -56,7 +56,7 @@ test("requests that wait for the code are processed after those that do not", as
   const order: string[] = [];
   code.inOrder(() => order.push("nothing waits"));
   const requests = [1, 2].map(async (at) => {
-    if (code.now === null) await code.load();
+    if (code.loaded === null) await code.load();
     order.push(`request ${at}`);
   });
   code.inOrder(() => order.push("frame"));

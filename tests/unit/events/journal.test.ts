@@ -141,7 +141,7 @@ function hooksOver(
     events: eventsDir(instance),
     files,
     logger: { info: () => {}, warn: (text) => void warnings.push(text) },
-    wanted: wanted as never,
+    consumers: wanted as never,
     isOpen: () => true,
     notify: async () => {},
     operate: async (line, { session }, agent) => operate(line, session, agent),

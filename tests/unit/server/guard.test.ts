@@ -5,7 +5,7 @@ import { checkOrigin, checkToken, digestToken, type GuardPolicy } from "../../..
 const policy: GuardPolicy = {
   hostNames: new Set(["127.0.0.1", "localhost", "[::1]", "box"]),
   corsOrigins: new Set(["https://app.example"]),
-  tokens: () => [{ id: "own", name: "own", digest: digestToken("sixteen-bytes-ok"), access: "admin", ended: null }],
+  tokens: () => [{ id: "own", name: "own", digest: digestToken("sixteen-bytes-ok"), access: "admin", endSignal: null }],
 };
 const headers = (values: Record<string, string>) => new Headers(values);
 const originCode = (values: Record<string, string>): string | null => {

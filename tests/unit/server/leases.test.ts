@@ -19,8 +19,8 @@ test("a wait continues while its caller is heard, and ends after 20 s of silence
   const unnamed = leases.during("", signal, waits);
   for (let seconds = 0; seconds < 60; seconds += 5) {
     clock.pass(5_000);
-    leases.heard("a");
-    leases.heard("b");
+    leases.renew("a");
+    leases.renew("b");
   }
   await Promise.resolve();
   expect(state).toBe("waits");

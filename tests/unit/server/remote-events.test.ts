@@ -18,10 +18,10 @@ test("a check of the machines of a fleet of ten thousand takes almost no time", 
   const instance = resolveInstance({ env: { XDG_RUNTIME_DIR: dir, XDG_STATE_HOME: dir, HOME: dir } });
   const members = new Members({
     ...{ now: () => performance.now(), isUp: () => true, isRejected: () => false },
-    ...{ leaving: () => {}, moved: () => {} },
+    ...{ leaving: () => {}, reconnected: () => {} },
   });
   for (let at = 0; at < MACHINES; at++) {
-    members.heard(`s${at}`, {
+    members.heartbeatReceived(`s${at}`, {
       ...{ boot: `boot of s${at}`, rev: 1, settled: true, wsh: PROTOCOL_VERSION, version: "0", hostname: `s${at}` },
       ...{ at: Date.now(), sessions: 0, load: 0, tags: [], accept: "named" },
     });

@@ -52,20 +52,20 @@ test("in one of several panes, and through its copy mode", async () => {
 test("through the active window, and by reports of the focus", async () => {
   const { live, own, given } = await made();
   await using _live = live;
-  const view = { typed: { typed: live.pane.typed } };
+  const view = { input: { typed: live.pane.typed } };
   Content.prototype.typed.call({ view: () => view }, bytes("a"), null, true);
   Content.prototype.typed.call({ view: () => view }, bytes("b"), null, false);
   expect(given.splice(0)).toEqual(["a agent", "b person"]);
   for (const agent of ["claude", undefined]) {
     const by = { caller: { kind: "cli", id: "cli:1", agent, connected: true }, access: "admin" };
     const viewer = { id: 1, readOnly: false, isOver: false, size: { rows: 24, cols: 80 }, by };
-    const shown = { modes: { focus: true }, typed: own.pane };
-    const focus = { focused: () => {}, typed: () => {} };
+    const shown = { modes: { focus: true }, input: own.pane };
+    const focus = { focusChanged: () => {}, keyTyped: () => {} };
     const parts = { focus, ownView: {}, presentation: {} };
     const typing: Typing = Reflect.construct(Typing, [own, shown, viewer, parts]);
-    typing.focused(true);
+    typing.focusReported(true);
     typing.isAgents = true;
-    typing.focused(false);
+    typing.focusReported(false);
   }
   expect(given).toEqual(["\x1b[I agent", "\x1b[O agent", "\x1b[I person", "\x1b[O agent"]);
 });

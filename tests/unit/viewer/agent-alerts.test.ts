@@ -16,7 +16,7 @@ function viewer(looksAt: readonly string[] = []) {
     focus: {
       isWatched: true,
       looksAt: (pane) => looksAt.includes(pane),
-      seen: () => 0,
+      lastSeenAt: () => 0,
       rings: () => false,
       lastKey: null,
     },
@@ -58,10 +58,10 @@ test("a person counts as viewing for half a minute after a key, and not after th
   expect(presence.looksAt("@1")).toBe(true);
   now = 30_000;
   expect(presence.looksAt("@1")).toBe(false);
-  presence.typed(Buffer.from("a"));
+  presence.keyTyped(Buffer.from("a"));
   expect(presence.looksAt("@1")).toBe(true);
-  presence.typed(Buffer.from("\x1b[O"));
+  presence.keyTyped(Buffer.from("\x1b[O"));
   expect(presence.looksAt("@1")).toBe(false);
-  presence.typed(Buffer.from("\x1b[I"));
+  presence.keyTyped(Buffer.from("\x1b[I"));
   expect(presence.looksAt("@1")).toBe(true);
 });

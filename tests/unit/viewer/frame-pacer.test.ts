@@ -14,7 +14,7 @@ test("after a rest three pictures are made at once, the next ones a frame apart"
       pacer.began();
     },
   });
-  for (let at = 0; at < 4; at++) pacer.soon();
+  for (let at = 0; at < 4; at++) pacer.schedule();
   expect(made.length).toBeGreaterThanOrEqual(3);
   await until("the fourth", () => made.length >= 4);
   expect((made[3] ?? 0) - (made[0] ?? 0)).toBeGreaterThanOrEqual(FRAME_MS - 1);
@@ -32,9 +32,9 @@ test("what is known to be complete is shown at once, other output when it has pa
       pacer.began();
     },
   });
-  pacer.printed(true);
+  pacer.outputArrived(true);
   expect(made).toBe(1);
-  pacer.printed(false);
+  pacer.outputArrived(false);
   expect(made).toBe(1);
   await until("the pause", () => made === 2);
   pacer.close();
@@ -52,12 +52,12 @@ test("echoes of keys faster than frames do not delay other pictures", async () =
     },
   });
   for (let key = 0; key < 1_000; key++) {
-    pacer.typed();
-    pacer.printed(true);
+    pacer.keyTyped();
+    pacer.outputArrived(true);
   }
   expect(made).toBe(1_000);
   const began = performance.now();
-  pacer.soon();
+  pacer.schedule();
   await until("the picture of something else", () => made > 1_000);
   // Sixteen seconds, if each echo had delayed it by a frame.
   expect(performance.now() - began).toBeLessThan(5_000);

@@ -25,26 +25,26 @@ function scene({ modes = {}, isOn = false, isInCopyMode = false, top = 2 }: Scen
       boxOf: () => ({ row: 0, col: 0, rows: 20, cols: 300 }),
       modesOf: () => ({ ...initialFrameModes, ...modes }),
       isInCopyMode: () => isInCopyMode,
-      give: (_, bytes) => bytes,
+      sendTo: (_, bytes) => bytes,
       select: (pane) => void did.push(`select ${pane}`),
       borderAt: () => null,
       drag: () => {},
     },
-    ...{ isOn, isInCopyMode, top, isOthers: () => false, lookKeys: { keys: "vi" } },
+    ...{ isOn, isInCopyMode, top, isOthers: () => false, copyModeKeys: { keys: "vi" } },
     statusAt: (row, col): StatusTarget | null =>
       row === top + 20 ? { kind: "window", index: col, active: false } : null,
-    look(input: CopyModeInput) {
+    openCopyMode(input: CopyModeInput) {
       did.push(`look ${JSON.stringify({ ...input, keys: undefined })}`);
       return looked.promise;
     },
-    status: (target, what) => void did.push(`status ${what} ${JSON.stringify(target)}`),
-    offer: (pane) => void did.push(`offer ${pane}`),
+    statusLineUsed: (target, what) => void did.push(`status ${what} ${JSON.stringify(target)}`),
+    openMenu: (pane) => void did.push(`offer ${pane}`),
     typed: (bytes) => void did.push(`typed ${Buffer.from(bytes).toString("latin1")}`),
   };
   const pointer = new Pointer(port);
   const place = (text: string | Uint8Array, offset = { top: 0, left: 0 }): string => {
     const bytes = typeof text === "string" ? Buffer.from(text, "latin1") : text;
-    return Buffer.from(pointer.place(bytes, offset)).toString("latin1");
+    return Buffer.from(pointer.translate(bytes, offset)).toString("latin1");
   };
   return { did, place, looked };
 }
