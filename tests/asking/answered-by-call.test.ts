@@ -2,11 +2,28 @@
 import { expect, test } from "bun:test";
 import type { AskResult } from "../../src/protocol/ask-result.ts";
 import type { PendingQuestion } from "../../src/protocol/asking.ts";
+import { written } from "../reliability/checkpoints/crashed-sessions.ts";
 import { Http } from "../support/http.ts";
 import { Gateway } from "../support/server.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
+
+test("why an answer is refused is said also beside a crashed session that is being read", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("asks");
+  await wsh.session("gone");
+  await wsh.ok("exec", "gone", "--", "echo here");
+  await written(wsh, "here", 2, 2);
+  await wsh.killHost(-1);
+  expect(await wsh.screen("gone")).toContain("here");
+  const asked = ["ask", "Which?", "--session", "asks", "--wait-for-person", "--choice", "red", "--choice", "green"];
+  expect((await wsh.run(...asked, "--wait", "0")).code).toBe(124);
+  const [{ ask_id }] = JSON.parse(await wsh.ok("ask", "--list", "--json"));
+  const { code, stderr } = await wsh.run("ask", "--answer", ask_id, "blue");
+  expect([code, stderr]).toEqual([1, expect.stringContaining("choice")]);
+  await wsh.ok("ask", "--answer", ask_id, "red");
+});
 
 test("the dialog closes, the asker learns that a call answered, and an answer that does not fit is refused", async () => {
   await using wsh = new Wsh();

@@ -146,6 +146,8 @@ test("a question that names no session waits where a notice of it reaches a pers
   await own.session("other");
   // No session that the table takes runs: the question reaches nobody.
   expect((await own.run("ask", "nobody?")).stderr).toContain("no terminal is attached");
+  const kept = await own.run("ask", "nobody?", "--wait-for-person");
+  expect(kept).toMatchObject({ code: 2, stderr: expect.stringContaining("with --session") });
   const http = new Http({ unix: own.instance.httpSocket });
   const any = (question: string): Promise<Record<string, unknown>> =>
     http.expect(200, http.post("/ask", { question, kind: "confirm", max_wait_ms: 20_000 }));
@@ -154,7 +156,7 @@ test("a question that names no session waits where a notice of it reaches a pers
   await own.session("work");
 
   const byHttp = any("by HTTP?");
-  const byCommand = own.run("ask", "by command?", "--kind", "confirm", "--wait", "20");
+  const byCommand = own.run("ask", "by command?", "--wait-for-person", "--kind", "confirm", "--wait", "20");
   for (const question of ["by HTTP?", "by command?"]) {
     const { body } = await until("the notice", () => posted.find(({ body }) => body.message === question));
     expect(body.title).toStartWith("work: ");

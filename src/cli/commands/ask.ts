@@ -121,8 +121,7 @@ async function sessionOf(instance: Instance, options: AskOptions, isSecret: bool
   if (grantSocket() !== null) return SessionClient.open(instance, GRANTED_PANE);
   if (options.session !== undefined) return SessionClient.open(instance, options.session);
   const around = process.env.WSH_PANE;
-  if (isSecret || (options.waitForPerson === true && around === undefined))
-    throw new UsageError("name the session with --session");
+  if (isSecret) throw new UsageError("name the session with --session");
   const people: (PersonThere & { readonly session: SessionClient })[] = [];
   for (const session of await openSessions(instance)) {
     const there = await session.call("ask.person", {}).catch(() => ({ people: 0, acted_ms: null }));
@@ -132,7 +131,10 @@ async function sessionOf(instance: Instance, options: AskOptions, isSecret: bool
   // A question from within a session waits there for a notice or a person.
   const isAround = around !== undefined && (best === null || best.people === 0);
   for (const { session } of people) if (isAround || session !== best?.session) session[Symbol.dispose]();
-  return isAround ? SessionClient.open(instance, around) : (best?.session ?? null);
+  if (isAround) return SessionClient.open(instance, around);
+  if (best === null && options.waitForPerson === true)
+    throw new UsageError("no terminal is attached: name the session that keeps the question with --session");
+  return best?.session ?? null;
 }
 
 /** The session processes that answer; the caller closes the connections. */
@@ -147,7 +149,12 @@ async function openSessions(instance: Instance): Promise<SessionClient[]> {
       });
     }),
   );
-  return opened.filter((each) => each !== null);
+  return opened.flatMap((session) => {
+    // A process that only shows a crashed or ended session has no questions.
+    if (session?.info?.running !== false) return session ?? [];
+    session[Symbol.dispose]();
+    return [];
+  });
 }
 
 async function list(instance: Instance, { session: name, json }: AskOptions): Promise<void> {
