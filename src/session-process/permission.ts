@@ -208,6 +208,7 @@ export class Permission {
     // A notice has room for three answers, and shows too little for the unlimited one.
     const choices = isAttached ? [ONCE, SESSION, ALWAYS, REFUSE] : [ONCE, SESSION, REFUSE];
     const who = `the agent ${quoted(agent.name)}`;
+    const where = `session '${plain(session.name).replaceAll("'", '"')}'`;
     const asker = { id: callerIdentity(caller), label: agent.name, agent: agent.name };
     if (canAnswer) waits?.({ session: session.name, until: Date.now() + QUESTION_MS });
     const call: OpenCall = { agent: agent.name, thing, asker, covered: null };
@@ -215,7 +216,7 @@ export class Permission {
     const asked = session.questions.ask(
       {
         // A notice shows only the question.
-        question: `Let ${who} act on session '${session.name}'${isAttached ? "" : `: ${name} ${shown}`}?`,
+        question: `Let ${who} act on ${where}${isAttached ? "" : `: ${name} ${shown}`}?`,
         detail: [...words.map(plain), whose].join("\n"),
         kind: "choice",
         choices,

@@ -2,11 +2,12 @@
  * The paste buffers that a session sees: texts copied in copy mode, by programs (OSC 52), and over the API. All
  * sessions of an instance share them, in files. Copies in a private session stay in its memory, and only it sees them;
  * it reads the shared ones, and changes none of them.
- * At the limits, the oldest are removed first, those without a given name before the others.
+ * At the limits, the oldest are removed first, those without a given name before the others, and those of AI agents
+ * before all of them. An agent's new one removes only that agent's: the limits are then exceeded by that one.
  */
 import type { BufferFiles, BufferHead, StoredBuffer } from "../instance/buffer-files.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { Owner } from "../protocol/owner.ts";
+import { isSameOwner, type Owner } from "../protocol/owner.ts";
 import { MAX_BUFFER_BYTES, MAX_BUFFERS, MAX_PASTE_BYTES, type PasteBuffer } from "../protocol/paste.ts";
 import { plural } from "../protocol/plural.ts";
 
@@ -219,8 +220,12 @@ export class PasteBuffers {
 
 /** @param entries newest first @param made the new buffer, which is kept */
 function beyondLimits(entries: readonly BufferEntry[], made: BufferEntry): BufferEntry[] {
-  const oldest = [...entries].reverse();
-  const order = [...oldest.filter(({ name }) => name === null), ...oldest.filter(({ name }) => name !== null)];
+  const isAgents = ({ owner }: BufferEntry): boolean => owner?.kind === "agent";
+  const isMakers = ({ owner }: BufferEntry): boolean =>
+    owner !== null && made.owner !== null && isSameOwner(owner, made.owner);
+  const rank = (each: BufferEntry): number => (isAgents(each) ? 0 : 2) + (each.name === null ? 0 : 1);
+  const oldest = entries.toReversed().filter((each) => !isAgents(made) || isMakers(each));
+  const order = oldest.toSorted((one, other) => rank(one) - rank(other));
   let count = entries.length;
   let bytes = entries.reduce((sum, each) => sum + each.bytes, 0);
   return order.filter((each) => {

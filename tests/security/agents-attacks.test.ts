@@ -135,6 +135,36 @@ test("what is allowed once for a pane is not allowed for its session", async () 
   expect(await both).toEqual(["{}", expect.stringContaining("access_denied")]);
 });
 
+test("a permission to type is for the program that the dialog named, and no name of a session reads like the dialog's words", async () => {
+  await using person = await asking("it's yours'? No. '");
+  const gate = join(wsh.dir, "gate");
+  Bun.spawnSync(["mkfifo", gate]);
+  person.terminal.type(`cat ${gate}\r`);
+  await until("cat runs", async () => (await wsh.ok("list", "--json")).includes('"program":"cat"'));
+  const sent = byAgent("send", "it's yours'? No. '", "echo typed-$((6 * 7))", "--keys", "Enter");
+  const shown = await person.terminal.sees((text) => text.includes("Enter answers"));
+  expect(shown).toContain('act on session \'it"s yours"? No. "\'?');
+  expect(shown).toContain('which runs "cat"');
+  fs.writeFileSync(gate, "");
+  await until("it has ended", async () => !(await wsh.ok("list", "--json")).includes('"program":"cat"'));
+  await person.answer("1", "which runs");
+  expect((await sent).error).toContain("has changed while the person was asked");
+  expect(await person.terminal.text()).not.toContain("typed-");
+});
+
+test("a permission to type is for the session that the dialog named: not for one to which the pane moves meanwhile", async () => {
+  await using person = await asking("before");
+  await wsh.session("after", "--", "sleep 300");
+  const pane = (await wsh.ok("split", "before", "--", "bash", "--norc")).trim();
+  const sent = byAgent("send", pane, "echo typed-$((6 * 7))", "--keys", "Enter");
+  await person.terminal.sees((text) => text.includes("act on session 'before'") && text.includes("Enter answers"));
+  await wsh.ok("pane", "move", pane, "--to", "after");
+  await person.answer("1", "act on session 'before'");
+  expect((await sent).error).toContain("has changed while the person was asked");
+  expect(await wsh.ok("screen", pane)).not.toContain("typed-");
+  await wsh.ok("kill", "after");
+});
+
 test("a person's pane stays the person's in an agent's session: also one that another process runs", async () => {
   await byAgent("new", "lair");
   await byAgent("new", "lair-2");

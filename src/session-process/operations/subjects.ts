@@ -220,14 +220,18 @@ function aboutOf(parts: SessionParts, { op, input }: PeerRequest, id: string, is
 
 /** What a permission given once depends on: it must be the same when the call begins. */
 function stateOf(parts: SessionParts, { op, input }: PeerRequest, pane: string, isPane: boolean): string {
-  const { session, arrangement } = parts;
+  const { session, arrangement, locals, number } = parts;
   const { state } = arrangement;
   const buffers = op.startsWith("buffer.") ? buffersIn(session.buffers, op, input) : [];
   const window = isOfLayout(op) && state.panes[pane] !== undefined ? windowWith(state, pane) : null;
   const { affects } = affected(op);
   const isOne = window === null || affects === "pane";
   const panes = affects === "session" ? Object.keys(state.panes) : isOne ? [] : panesIn(window);
-  return JSON.stringify([pane, isPane, window?.id ?? null, panes.toSorted(), buffers]);
+  // Text that one program takes as data is a command for the next.
+  const isForProgram = findOperation(op)?.types === true || op === "session.signal";
+  const program = isForProgram ? foregroundName(locals.get(pane)?.pane.foreground ?? null) : null;
+  const shownIn = locals.get(pane)?.home?.number ?? number;
+  return JSON.stringify([pane, isPane, shownIn, window?.id ?? null, panes.toSorted(), buffers, program]);
 }
 
 /** The buffers that a request reads, changes or deletes; of a pasted one the whole text. */

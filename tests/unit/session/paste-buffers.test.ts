@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { BufferFiles } from "../../../src/instance/buffer-files.ts";
-import { BufferNameSchema } from "../../../src/protocol/paste.ts";
+import { BufferNameSchema, MAX_BUFFERS } from "../../../src/protocol/paste.ts";
 import { PasteBuffers } from "../../../src/session/paste-buffers.ts";
 import { testInstance } from "../../support/registry.ts";
 
@@ -32,6 +32,26 @@ test("where each one has been given a name, there is no newest copy, and the rea
   expect(() => buffers.remove()).toThrow("every paste buffer has a name of its own");
   buffers.remove("mine");
   expect(() => buffers.get()).toThrow("nothing has been copied yet");
+});
+
+test("an agent's buffers push out none of others, and are the first to go", () => {
+  using place = shared();
+  const buffers = place.open();
+  const [claude, codex] = ["claude", "codex"].map((name) => ({ kind: "agent", name }) as const);
+  buffers.set({ text: "a person's" });
+  buffers.set({ text: "named", name: "mine" });
+  buffers.set({ text: "codex's", name: "other", owner: codex });
+  for (let n = 0; n < MAX_BUFFERS + 5; n++) buffers.set({ text: `flood ${n}`, owner: claude });
+  const texts = () => buffers.list().map(({ begins }) => begins);
+  expect(texts()).toHaveLength(MAX_BUFFERS);
+  expect(texts()).toEqual(expect.arrayContaining(["a person's", "named", "codex's", `flood ${MAX_BUFFERS + 4}`]));
+  for (let n = 3; n < MAX_BUFFERS; n++) buffers.set({ text: `person ${n}` });
+  expect(texts().filter((text) => text.startsWith("flood"))).toHaveLength(0);
+  expect(texts()).toEqual(expect.arrayContaining(["a person's", "named", "codex's", "person 3"]));
+  buffers.set({ text: "one more", owner: claude });
+  buffers.set({ text: "and another", owner: claude });
+  expect(texts()).toHaveLength(MAX_BUFFERS + 1);
+  expect(texts()).toEqual(expect.arrayContaining(["a person's", "and another"]));
 });
 
 test("copies have numbers, given names replace, and a number is not assigned twice", () => {
