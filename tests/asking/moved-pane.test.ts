@@ -106,3 +106,17 @@ test("a process that runs a moved pane and hangs gets no secret later, and keeps
   await wsh.ok("send", pane, "z", "--enter");
   await desk.sees(/<z>/);
 });
+
+test("a question for a secret ends with the process that runs the moved pane, and its dialog disappears", async () => {
+  const { wsh, pane } = await scene();
+  await using _ends = wsh;
+  await wsh.ok("pane", "move", pane, "--to", "desk");
+  await using desk = await EmulatorTerminal.attach(wsh, "desk", { seen: "bash-", rows: 24, cols: 100 });
+  await wsh.ok("send", pane, "read -rs -p 'Key: ' k", "--enter");
+  await desk.sees(/^.*Key: /m);
+  const asked = wsh.run("ask", "which key?", "--kind", "secret", "--session", pane);
+  await desk.sees(READY);
+  await wsh.killHost(-1);
+  expect(await asked).toMatchObject({ code: 1, stderr: expect.stringContaining("read the password has ended") });
+  await desk.sees((text) => !text.includes("which key?"));
+});

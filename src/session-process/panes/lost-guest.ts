@@ -35,7 +35,10 @@ export async function recoverGuest(
   await arrangement.change(async () => {
     if (arrangement.placed.get(pane) !== lost || session.lifetime.isEnding) return;
     try {
-      if (!isConnected || !(await showAgain(parts, lost))) await startAgain(parts, pane, env);
+      if (!isConnected || !(await showAgain(parts, lost))) {
+        session.questions.programEnded(pane);
+        await startAgain(parts, pane, env);
+      }
       arrangement.assignSizes();
     } catch (error) {
       logger.warn("a pane whose process is gone has no checkpoint here", { pane, error });

@@ -235,6 +235,13 @@ export class Questions implements Answers {
     }
   }
 
+  /** The program of a pane is gone, and with it whatever read a secret there. */
+  programEnded(pane: string): void {
+    for (const entry of this.pending.all)
+      if (entry.pane === pane && entry.question.kind === "secret")
+        this.pending.close(entry, notTaken("the program that read the password has ended"));
+  }
+
   /** Ends all questions; none can be asked afterwards. */
   end(): void {
     for (const entry of this.pending.all) this.pending.close(entry, { state: "closed", decided_by: "session_ended" });
