@@ -5,9 +5,10 @@
  */
 import { platform } from "./platform.ts";
 
-/** The entries: one for each run of a hook, and for a command of the status line. */
+/** The entry of each run of a hook. */
 export const HOOK_MARK = "WSH_HOOK";
-export const STATUS_MARK = "WSH_STATUS_RUN";
+/** The entry of each run of a command of the status line: the socket of its session process, and a number. */
+const STATUS_MARK = "WSH_STATUS_RUN";
 
 /** Number of scans: each finds processes that were started during the previous one. */
 const ROUNDS = 3;
@@ -18,21 +19,32 @@ export function withoutMarks<V>(env: Readonly<Record<string, V>>): Record<string
   return rest;
 }
 
+/** An entry for a new run of a command of the status line. @param socket of the session process */
+export function statusMark(socket: string): { readonly name: string; readonly value: string } {
+  return { name: STATUS_MARK, value: `${socket}#${crypto.randomUUID()}` };
+}
+
+/** Kills what session processes that died have left running for their status lines. @param sockets of those processes */
+export function endStatusCommands(sockets: readonly string[]): void {
+  const begins = sockets.map((socket) => `${STATUS_MARK}=${socket}#`);
+  endMatching((env) => env.some((entry) => begins.some((begin) => entry.startsWith(begin))), "SIGKILL");
+}
+
 /** @param marks entries such as `NAME=VALUE` from the program's environment */
 export function endMarked(group: number | undefined, marks: readonly string[], signal: NodeJS.Signals): void {
   if (group !== undefined) kill(-group, signal);
+  endMatching((env) => marks.every((mark) => env.includes(mark)), signal);
+}
+
+function endMatching(isMeant: (env: readonly string[]) => boolean, signal: NodeJS.Signals): void {
   const { listeners } = platform();
   if (listeners === undefined || listeners === null) return;
   const rounds = signal === "SIGKILL" ? ROUNDS : 1;
   for (let round = 0; round < rounds; round++) {
-    const left = listeners.all().filter((pid) => isMarked(listeners.environment(pid), marks));
+    const left = listeners.all().filter((pid) => isMeant(listeners.environment(pid)));
     if (left.length === 0) return;
     for (const pid of left) kill(pid, signal);
   }
-}
-
-function isMarked(env: readonly string[], marks: readonly string[]): boolean {
-  return marks.every((mark) => env.includes(mark));
 }
 
 function kill(pid: number, signal: NodeJS.Signals): void {

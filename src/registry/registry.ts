@@ -17,6 +17,7 @@ import { eventsDir, KEPT_SEGMENTS, lastEventOf } from "../events/segments.ts";
 import { withDirectoryLock } from "../instance/lock.ts";
 import { checkRuntimeDir, type Instance, sessionSocket, tmuxPlaces } from "../instance/paths.ts";
 import { refused } from "../instance/system-refusal.ts";
+import { endStatusCommands } from "../platform/marked-processes.ts";
 import { WshError } from "../protocol/errors.ts";
 import {
   checkNewName,
@@ -149,8 +150,8 @@ export async function releaseSession(instance: Instance, session: number | Known
 }
 
 /**
- * Removes the files of dead processes, and names that lead to no process; `ids` limits it to those processes. Returns
- * what was removed. A stopped or overloaded process is not dead, nor is one that has temporarily lost its socket.
+ * Removes the files of dead processes, the commands that their status lines left running, and names that lead to no
+ * process; `ids` limits it to those processes. Returns what was removed. A stopped or overloaded process is not dead, nor is one that has temporarily lost its socket.
  */
 export async function cleanStale(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
   if (!checkRuntimeDir(instance) || !fs.existsSync(instance.sessionsDir)) return [];
@@ -171,6 +172,7 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
       removeEntry(instance, entry.id, current);
     }
   }
+  if (dead.length > 0) endStatusCommands(dead.map(({ socket }) => socket));
   if (ids === undefined) {
     const present = new Set<number | null>(entries.map(({ id }) => id));
     for (const { file, owner } of [...current.links, ...current.ids, ...current.panes]) {

@@ -237,9 +237,11 @@ function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings, logg
     if (isWatched || !isWanted) return;
     isWatched = true;
     const { StatusLine } = await import("../viewer/status/status-line.ts");
-    const line = new StatusLine(session, settings, (command, reason) =>
-      logger.warn("a command of the status line fails", { session: session.name, command, reason }),
-    );
+    const line = new StatusLine(session, settings, {
+      socket: sessionProcess.socket,
+      failed: (command, reason) =>
+        logger.warn("a command of the status line fails", { session: session.name, command, reason }),
+    });
     live.onChanged(() => line.changed());
     arrangement.events.on("listed", () => line.paneChanged());
     arrangement.events.on("rang", (pane) => arrangement.isSplit && line.rang(pane));

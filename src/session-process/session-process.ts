@@ -381,7 +381,7 @@ export class SessionProcess implements SessionParts, ServedSession {
     return this.port.keeper();
   }
 
-  private get socket(): string {
+  get socket(): string {
     return this.port.socket;
   }
 

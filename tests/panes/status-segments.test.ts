@@ -108,6 +108,18 @@ test("a command that fails, hangs, floods, or is missing says so on the line and
   await until("nothing to be left", () => left().length === 0);
 });
 
+test("a command does not outlive its session process, even one that is killed", async () => {
+  const config = `status_segments = [{ shell = "setsid sleep 983.1 & sleep 983.2", timeout_seconds = 60, seconds = 60 }]`;
+  await using all = await personAt({ config, status: "on" });
+  const { wsh } = all;
+  const left = (): string[] => wsh.processes().flatMap(({ command }) => (/^sleep 983/.test(command) ? command : []));
+  await until("the run", () => left().length === 2);
+  await wsh.killHost();
+  // Who first finds that it is dead ends them.
+  expect(await wsh.list()).toMatchObject([{ name: "dev", windows: [{ panes: [{ state: "crashed" }] }] }]);
+  await until("nothing to be left", () => left().length === 0);
+});
+
 test("the marked pane's window has its sign", async () => {
   await using all = await personAt({ status: "on" });
   const { person } = all;

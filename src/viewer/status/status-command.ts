@@ -9,7 +9,7 @@ import { errorCode } from "../../base/errno.ts";
 import { cleanText } from "../../compositor/graphemes.ts";
 import { actingFor } from "../../platform/child-limits.ts";
 import { startError } from "../../platform/executable.ts";
-import { endMarked, STATUS_MARK } from "../../platform/marked-processes.ts";
+import { endMarked, statusMark } from "../../platform/marked-processes.ts";
 
 /** Bytes of output after which it is killed; then the characters to keep, with their control sequences. */
 const OUTPUT_BYTES = 16 * 1024;
@@ -38,6 +38,8 @@ export interface CommandOutput {
 
 export interface CommandPort {
   readonly session: { readonly name: string };
+  /** Path of this process's socket: if it is killed, those who find that out end its commands. */
+  readonly socket: string;
   /** Called after new output, or when it may run again. */
   changed(): void;
   /** The command fails for another reason than before. */
@@ -131,7 +133,7 @@ export class StatusCommand {
     let run: CommandRun | null = null;
     let printed: CommandOutput;
     try {
-      run = start(this.spec.argv, this.port.session.name);
+      run = start(this.spec.argv, this.port);
       this.running = run;
       printed = await outputOf(run, this.spec.timeoutMs);
     } catch (thrown) {
@@ -155,19 +157,19 @@ export class StatusCommand {
   }
 }
 
-function start(argv: readonly string[], session: string): CommandRun {
-  const value = crypto.randomUUID();
+function start(argv: readonly string[], { session, socket }: Pick<CommandPort, "session" | "socket">): CommandRun {
+  const { name, value } = statusMark(socket);
   const child = actingFor(process.env.WSH_AGENT, () =>
     Bun.spawn([...argv], {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "ignore",
       detached: true,
-      env: { ...process.env, WSH_SESSION: session, [STATUS_MARK]: value },
+      env: { ...process.env, WSH_SESSION: session.name, [name]: value },
     }),
   );
   child.unref();
-  return { child, mark: `${STATUS_MARK}=${value}` };
+  return { child, mark: `${name}=${value}` };
 }
 
 async function outputOf(run: CommandRun, limitMs: number): Promise<CommandOutput> {

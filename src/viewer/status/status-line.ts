@@ -19,7 +19,7 @@ import type { Settings } from "../../settings/table.ts";
 import { Attention } from "./attention.ts";
 import { statusText } from "./line-layout.ts";
 import { clockPeriod, type Marks, type Segment, type StatusFacts, segmentsOf } from "./segments.ts";
-import { noOutput, StatusCommands } from "./status-command.ts";
+import { type CommandPort, noOutput, StatusCommands } from "./status-command.ts";
 
 /** Shortest time between two changes of the line, in ms: faster ones cannot be read. */
 const UPDATE_MS = 200;
@@ -65,8 +65,7 @@ export class StatusLine implements Disposable {
     private readonly session: Session,
     /** Read at each use: the settings may change. */
     private readonly settings: StatusSettings,
-    /** A command of the line fails for another reason than before. */
-    commandFailed: (label: string, reason: string) => void = () => {},
+    commands: Pick<CommandPort, "socket" | "failed">,
   ) {
     const { events } = session;
     this.attention = new Attention({
@@ -79,7 +78,7 @@ export class StatusLine implements Disposable {
       // A read-only viewer does not count as having seen events.
       viewers: () => session.viewers.all.filter(({ readOnly }) => !readOnly),
     });
-    this.commands = new StatusCommands({ session, changed: () => this.soon(), failed: commandFailed });
+    this.commands = new StatusCommands({ ...commands, session, changed: () => this.soon() });
     this.readSegments();
     const soon = (): void => this.soon();
     this.ends = (["info", "listed", "renamed", "resized"] as const).map((name) => events.on(name, soon));

@@ -10,6 +10,7 @@ const spec = (line: string, timeoutMs = 5_000) => {
   return { argv: ["sh", "-c", line], label: "sh", seconds: 3_600, timeoutMs };
 };
 const session = { name: "dev" };
+const socket = "/run/user/0/wsh/t/1.sock";
 
 function shown(line: string, timeoutMs?: number): Promise<StatusCommand["output"]> {
   return outputOf(spec(line, timeoutMs));
@@ -21,7 +22,7 @@ function outputOf(given: ReturnType<typeof spec>, port: Partial<CommandPort> = {
       resolve(command.output);
       command.stop();
     };
-    const command = new StatusCommand(given, { session, changed, failed: () => {}, ...port });
+    const command = new StatusCommand(given, { session, socket, changed, failed: () => {}, ...port });
     expect(command.output).toEqual({ text: "", failed: "" });
   });
 }
@@ -51,7 +52,12 @@ test("segments with the same command share its runs, and another reason of a fai
   const [runs, reason] = [`${dir}/runs`, `${dir}/reason`];
   await Bun.write(reason, "3");
   const failures: string[] = [];
-  const port = { session, changed: () => {}, failed: (label: string, why: string) => failures.push(`${label} ${why}`) };
+  const port = {
+    session,
+    socket,
+    changed: () => {},
+    failed: (label: string, why: string) => failures.push(`${label} ${why}`),
+  };
   const commands = new StatusCommands(port);
   const given = { ...spec(`echo run >>${runs}; exit $(cat ${reason})`), seconds: 0.05 };
   const count = async (): Promise<number> =>
@@ -82,7 +88,7 @@ test("segments with the same command share its runs, and another reason of a fai
 
 test("a line that is hidden and shown again runs no command before its time", async () => {
   const outputs: string[] = [];
-  const port = { session, changed: () => outputs.push(command.output.text), failed: () => {} };
+  const port = { session, socket, changed: () => outputs.push(command.output.text), failed: () => {} };
   const command = new StatusCommand(spec("echo $$"), port);
   command.output;
   await until("its output", () => command.output.text !== "");
