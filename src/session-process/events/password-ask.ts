@@ -2,7 +2,7 @@
  * Asks the person for the password that a program reads in a pane that an AI agent drives: the typed text goes only to
  * that program. If nobody is attached, the question waits for a person.
  *
- * Invariant: one question each time the program reads one, at most MOST_TRIES until it stops; none beside another
+ * Invariant: one question each time the program reads one, at most MAX_TRIES until it stops, however often the pane is moved; none beside another
  * question for a secret of that pane, and none after a person types there.
  */
 import type { Pane } from "../../pane/pane.ts";
@@ -94,13 +94,13 @@ export class PasswordAsk {
     try {
       const others = await questions.secrets(pane.id);
       if (this.pending === asking && others.length === 0) {
-        this.tries++;
         end = await questions.ask(asked, pane.id);
       }
     } catch {
       // The program no longer reads one, too many questions are open, or the pane's session is gone.
     }
     if (this.pending !== asking) return;
+    if (end === "answered") this.tries++;
     this.end = end;
     this.pending = null;
   }

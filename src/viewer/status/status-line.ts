@@ -60,6 +60,7 @@ export class StatusLine implements Disposable {
   /** Number of times that the segments were read. */
   private reading = 0;
   private readonly ends: (() => void)[];
+  private readonly user = accountName();
 
   constructor(
     private readonly session: Session,
@@ -180,7 +181,7 @@ export class StatusLine implements Disposable {
     const facts: StatusFacts = {
       session: session.name,
       host: hostname(settings.hostname),
-      user: accountName(),
+      user: this.user,
       home: process.env.HOME ?? "",
       windows,
       marks: (window) => this.marks.get(window) ?? none,
