@@ -1,5 +1,7 @@
 /** Passwords that a program reads in a pane of another session's process: the session that shows the pane asks. */
 import { expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { auditFile } from "../../src/log/audit/audit-log.ts";
 import { stopProcess } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -53,6 +55,9 @@ test("an agent's program that reads a password is asked about where its pane was
   await desk.sees((text) => /^.*wrong/m.test(text) && READY.test(text));
   await type("Z5");
   await desk.sees((text) => text.includes("right-42") && !text.includes("wsh asks"));
+  const audit = fs.readFileSync(auditFile(wsh.instance, ""), "utf8");
+  expect(audit).toContain('"peer.attach"');
+  expect(audit).not.toContain("peer.secret");
   expect(`${await wsh.ok("output", pane)}${await wsh.ok("events", "--since", "start", "--no-follow")}`).not.toContain(
     "Q7",
   );

@@ -2,8 +2,8 @@
  * Asks the person for the password that a program reads in a pane that an AI agent drives: the typed text goes only to
  * that program. If nobody is attached, the question waits for a person.
  *
- * Invariant: one question each time the program reads one, at most MAX_TRIES until it stops, however often the pane is moved; none beside another
- * question for a secret of that pane, and none after a person types there.
+ * Invariant: one question each time the program reads one, at most MAX_TRIES until it stops, however often the pane is
+ * moved; none beside another question for a secret of that pane, and none after a person types there.
  */
 import type { Pane } from "../../pane/pane.ts";
 import { intervals } from "../../platform/intervals.ts";
