@@ -1,5 +1,5 @@
 /** What a person sees of the segments of the settings: styles, commands that fail and hang, changes, narrow terminals. */
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import type { Cell } from "../../src/protocol/grid.ts";
@@ -7,6 +7,8 @@ import { personAt } from "../support/person.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import type { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
 
 const PREFIX = "\x1c";
 const lastRow = (text: string): string => text.split("\n").at(-1) ?? "";
