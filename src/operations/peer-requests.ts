@@ -71,7 +71,7 @@ const kinds: Readonly<Record<string, PeerRequestKind>> = {
     summary: "Type through a stream of bytes",
   },
   "peer.end": { forAgents: "change", affects: "session", summary: "End the session" },
-  "peer.leave": { forAgents: "change", affects: "session", concernsPane: true },
+  "peer.leave": { access: "operate", forAgents: "change", affects: "session", concernsPane: true },
 };
 
 const unlisted: PeerRequestKind = {};

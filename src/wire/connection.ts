@@ -218,8 +218,11 @@ export class Connection {
   private tells(message: WireMessage): boolean {
     if (![...this.waiting.values()].some(({ waits }) => waits !== undefined)) return false;
     const told = v.safeParse(WaitsForPersonSchema, messageJson(message));
-    if (told.success) this.waiting.get(told.output.request)?.waits?.(told.output);
-    return told.success;
+    if (!told.success) return false;
+    const { request, session, until } = told.output;
+    // The number of the request is this connection's own: another process has another one.
+    this.waiting.get(request)?.waits?.({ session, until });
+    return true;
   }
 
   private greet(value: unknown): void {

@@ -275,3 +275,44 @@ test("of tmux's options an agent sets decoration in a person's window unasked, a
   expect((await closed).code).toBe(1);
   await wsh.ok("kill", "team");
 });
+
+test("a popup of an agent, which gets the person's keys, is closed when the session becomes private; a person's stays", async () => {
+  await wsh.server();
+  await using terminal = await personAt("popped");
+  const open = async (text: string, extra: Readonly<Record<string, string>>) => {
+    const headers = { "Content-Type": "application/json", ...extra };
+    const body = JSON.stringify({ command: `echo ${text}; exec sleep 300` });
+    expect((await wsh.fetch("/sessions/popped/popup", { method: "POST", headers, body })).status).toBeLessThan(300);
+    await terminal.sees(text);
+  };
+  await open("persons-popup", {});
+  await wsh.ok("agents", "--allow", "claude");
+  await open("agents-popup", { "Wsh-Agent": "claude" });
+  await wsh.ok("agents", "--forget", "claude");
+  await wsh.ok("private", "popped", "on");
+  await terminal.sees((text) => text.includes("persons-popup") && !text.includes("agents-popup"));
+  await wsh.ok("kill", "popped");
+});
+
+test("an agent's hooks on a person's session run until it is private, and a person's go on", async () => {
+  await wsh.session("hooked", "--", "sleep", "300");
+  const file = (name: string): string => join(wsh.dir, `hook-${name}`);
+  const ran = (name: string): number => (fs.existsSync(file(name)) ? fs.readFileSync(file(name), "utf8").length : 0);
+  const hook = (name: string) => [
+    "set-hook",
+    "-at",
+    "hooked",
+    "after-rename-window",
+    `run-shell "echo >>${file(name)}"`,
+  ];
+  await wsh.ok("agents", "--allow", "claude");
+  expect((await byAgent("tmux", ...hook("agent"))).code).toBe(0);
+  await wsh.ok("tmux", ...hook("person"));
+  await wsh.ok("agents", "--forget", "claude");
+  await wsh.ok("tmux", "rename-window", "-t", "hooked", "one");
+  expect([ran("agent"), ran("person")]).toEqual([1, 1]);
+  await wsh.ok("private", "hooked", "on");
+  await wsh.ok("tmux", "rename-window", "-t", "hooked", "two");
+  expect([ran("agent"), ran("person")]).toEqual([1, 2]);
+  await wsh.ok("kill", "hooked");
+});

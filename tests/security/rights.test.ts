@@ -108,21 +108,10 @@ const streams: Readonly<Record<string, Access>> = {
   ...{ "peer.written": "observe", "peer.release": "observe", "peer.give_back": "observe", "peer.colors": "observe" },
   ...{ "peer.settings": "observe", "peer.watched": "observe", "peer.by_agent": "observe" },
   ...{ "peer.help": "observe", "peer.look": "observe", "peer.focus": "observe", "peer.command": "operate" },
+  "peer.leave": "operate",
 };
 const ownProcesses: readonly string[] = [
-  ...[
-    "adopt",
-    "caller_gone",
-    "checkpoint",
-    "end",
-    "end_pane",
-    "give_way",
-    "go",
-    "keys",
-    "leave",
-    "named_pane",
-    "notice",
-  ],
+  ...["adopt", "caller_gone", "checkpoint", "end", "end_pane", "give_way", "go", "keys", "named_pane", "notice"],
   ...[
     "owner_gone",
     "pane",

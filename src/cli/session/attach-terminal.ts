@@ -4,7 +4,7 @@ import { type AttachOutcome, describeOutcome, exitCodeOf } from "../../attach/ou
 import { type Person, PersonHere } from "../../attach/person-settings.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
-import { agentAbove } from "../../platform/agent-above.ts";
+import { agentAt } from "../../platform/agent-above.ts";
 import { visible } from "../../protocol/harmless-text.ts";
 import { formatPlace, parseTarget } from "../../protocol/names.ts";
 import { type LoadedSettings, loadSettings, settingsFault } from "../../settings/settings.ts";
@@ -66,7 +66,7 @@ export async function attachHere(
     around,
     brings: there === undefined ? broughtNames(settings.values) : null,
     person,
-    agent: agentAbove(process.ppid),
+    agent: agentAt(process.pid),
     watch: there === undefined ? undefined : (changed) => void watchConfig(instance.configFile, changed),
     titles: title === "on",
     copies: clipboard_command === "auto",

@@ -9,7 +9,7 @@ import { eventsDir, lastEventOf } from "../../events/segments.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
-import { agentAbove, knowAgents } from "../../platform/agent-above.ts";
+import { agentAt, knowAgents } from "../../platform/agent-above.ts";
 import type { Caller } from "../../protocol/caller.ts";
 import { type WaitsForPerson, waitingText } from "../../protocol/control.ts";
 import { defined, present } from "../../protocol/defined.ts";
@@ -31,7 +31,7 @@ import { complain } from "../print.ts";
 const RELEASE_LOOKS = 10;
 const RELEASE_MS = 20;
 
-const agent = agentAbove(process.ppid);
+const agent = agentAt(process.pid);
 
 /** The identity of the command line, as it reports it to a session process. */
 export const cliCaller: Caller = {
@@ -49,7 +49,7 @@ export const cliCaller: Caller = {
 export async function requirePerson(instance: Instance, what: string): Promise<void> {
   const { values } = await settingsOf(instance);
   knowAgents(values.agents);
-  requireNoAgent(values, { ...cliCaller, ...present({ agent: agentAbove(process.ppid) }) }, what);
+  requireNoAgent(values, { ...cliCaller, ...present({ agent: agentAt(process.pid) }) }, what);
 }
 
 export class SessionClient implements Disposable {
@@ -172,7 +172,6 @@ export class SessionClient implements Disposable {
 
   /** Gets a person's permission for a call of this AI agent that follows. @throws WshError access_denied */
   async requireAhead<N extends OperationNameOf<"session">>(op: N, input: OperationInput<N>): Promise<void> {
-    if (this.remote !== null) return;
     const waits = reportWaiting;
     const context = { caller: cliCaller, access: "admin", target: this.target, waits } as const;
     await this.whole.request("peer.leave", { op, input, ahead: true }, context);

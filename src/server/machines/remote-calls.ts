@@ -12,6 +12,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { isAddress, localMachine } from "../../protocol/machines.ts";
 import { isMachineName, parsePlace } from "../../protocol/names.ts";
 import type { PlacementRule } from "../../protocol/session.ts";
+import { Connection } from "../../wire/connection.ts";
 import { SessionPlacement } from "./placing.ts";
 import { Repeats } from "./repeats.ts";
 
@@ -76,6 +77,24 @@ export class RemoteCalls {
       }),
     );
     return addressedAnswer(machine, name, answer) as OperationOutput<N>;
+  }
+
+  /** Gets a person's permission there for the same call, which follows. @throws WshError access_denied, and of the link */
+  async askAhead(
+    machine: string,
+    name: OperationName,
+    input: unknown,
+    { session, caller, access, signal, waits }: Context,
+  ): Promise<object> {
+    const { target } = parsePlace(session ?? "");
+    const { connection } = await Connection.open(this.linkTo(machine, name).dial(target), "server");
+    try {
+      const context = { caller, access, signal, target, waits };
+      await connection.request("peer.leave", { op: name, input: inputThere(name, input), ahead: true }, context);
+    } finally {
+      connection.close();
+    }
+    return {};
   }
 
   /** A session on any suitable machine. @throws WshError machine_not_found, machine_busy */

@@ -52,9 +52,9 @@ export function createCall(
       return (await remote.create(place, input as never, context)) as never;
     }
     if (machine !== null) {
-      if (context.ahead === true) return {} as never;
       requireAllSessions(context, `${name} on another machine`);
       requireUsable(input);
+      if (context.ahead === true) return (await remote.askAhead(machine, name, input, context)) as never;
       return remote.call(machine, name, input, context);
     }
     if (operation.scope === "server") {

@@ -18,7 +18,7 @@ import { asSeenBy, type Concealment, concealmentOf, holdersSeen, withoutConceale
 import { splitConditions } from "../../protocol/conditions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { parseTarget, sessionId } from "../../protocol/names.ts";
+import { parsePlace, parseTarget, sessionId } from "../../protocol/names.ts";
 import { agentOfCaller, type Owner, ownerOf } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { PortHolder } from "../../protocol/ports.ts";
@@ -181,6 +181,8 @@ function requireProgram({ id, pid }: Pane, program: number): void {
 async function requireOthers(parts: SessionParts, request: PeerRequest): Promise<void> {
   const { op, input, caller, access, signal, waits } = request;
   for (const target of othersIn(op, input)) {
+    // The terminal in a view of another machine's session attaches as the agent, and is asked about there.
+    if (parsePlace(target).machine !== null) continue;
     const { socket, session } = findSession(parts.instance, parseTarget(target));
     if (session === parts.number) continue;
     const { connection } = await Connection.open(socket, "cli");

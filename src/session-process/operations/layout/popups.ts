@@ -8,6 +8,7 @@ import { writeStdinFile } from "../../../launch/stdin-file.ts";
 import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { windowId } from "../../../protocol/names.ts";
+import { isSameOwner, type Owner } from "../../../protocol/owner.ts";
 import { floatOf, panesIn, type WindowEntry, windowWith } from "../../../session/windows/state.ts";
 import type { Exit } from "../../panes/arrangement.ts";
 import type { SessionParts } from "../../parts.ts";
@@ -39,7 +40,7 @@ export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> =
       const given = { ...program, keep_after_exit: program.keep_after_exit ?? false };
       const { session, session_id, window, pane, closed } = await parts.arrangement.change(async () => {
         const made = await openPane(call, given, change, { isPopup: true, ...defined({ printPath }) });
-        return { ...made, closed: untilClosed(parts, made.pane) };
+        return { ...made, closed: untilClosed(parts, made.pane, call.owner) };
       });
       const made = { session, session_id, window, pane };
       if (!wait && !print) return made;
@@ -77,9 +78,17 @@ function closePopup(parts: SessionParts, pane: string): void {
   void arrangement.change(() => isPopup(parts, pane) && arrangement.close([pane])).catch(() => {});
 }
 
-/** How a pane's program ended, once the pane has left the session. A popup that nobody sees is closed. */
-function untilClosed(parts: SessionParts, pane: string): Promise<Exit> {
-  const { arrangement, session } = parts;
+/**
+ * How a pane's program ended, once the pane has left the session. A popup that nobody sees is closed, and so is that of
+ * an AI agent in a session that becomes private: it gets a person's keys.
+ */
+function untilClosed(parts: SessionParts, pane: string, owner: Owner | null): Promise<Exit> {
+  const { arrangement, session, permission } = parts;
+  const hidden = async (): Promise<void> => {
+    if (owner?.kind !== "agent" || !session.isPrivate) return;
+    const isOwn = session.owner != null && isSameOwner(session.owner, owner);
+    if (!isOwn && !(await permission.isAllowed(owner.name))) closePopup(parts, pane);
+  };
   const { promise, resolve } = Promise.withResolvers<Exit>();
   let exit = UNKNOWN;
   let unseen: Timer | null = null;
@@ -99,6 +108,7 @@ function untilClosed(parts: SessionParts, pane: string): Promise<Exit> {
       clearTimeout(unseen ?? undefined);
       unseen = session.viewers.count > 0 ? null : setTimeout(() => closePopup(parts, pane), UNSEEN_MS);
     }),
+    session.events.on("private", () => void hidden()),
     session.events.on("destroyed", () => close()),
   ];
   const close = (): void => {
