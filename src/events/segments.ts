@@ -68,6 +68,7 @@ const LastEventSchema = v.object({
   reason: v.optional(v.string()),
   session: v.string(),
   tags: v.array(v.string()),
+  private: v.optional(v.boolean()),
 });
 type LastEvent = v.InferOutput<typeof LastEventSchema>;
 

@@ -198,7 +198,8 @@ function recordCrash(instance: Instance, { session, name, isMember }: SessionEnt
   // A process that died at its very end has recorded its end itself.
   const last = lastEventOf(eventsDir(instance), sessionId(session), KEPT_SEGMENTS);
   if (last?.event === "session_destroyed") return;
-  const fields = { session: name ?? sessionId(session), session_id: sessionId(session), tags: last?.tags ?? [] };
+  const ids = { session: name ?? sessionId(session), session_id: sessionId(session) };
+  const fields = { ...ids, tags: last?.tags ?? [], ...(last?.private === true ? { private: true } : {}) };
   const end = { reason: "session_crashed", exit_code: null, signal: null };
   journal.append({ event: "session_destroyed", at: Date.now(), ...fields, ...end } satisfies RecordedEvent);
   journal.close();

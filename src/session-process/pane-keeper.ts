@@ -152,7 +152,9 @@ export class PaneKeeper {
       settings,
       recorder: {
         record: (details) =>
-          void (local.homeTracker.report(details) || port.recorder.record(details, local.homeTracker.owner)),
+          void (
+            local.homeTracker.report(details) || port.recorder.record(details, local.homeTracker.owner, isPrivate())
+          ),
       },
       window: () => windowWith(arrangement.state, id),
       isPrivate,

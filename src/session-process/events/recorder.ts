@@ -57,8 +57,11 @@ export class Recorder {
     for (const details of [created, ...early]) this.record(details);
   }
 
-  /** @param home the session that has the pane of the event and does not answer; null: this one has it */
-  record(details: EventDetails, home: HomeSession | null = null): void {
+  /**
+   * @param home the session that has the pane of the event and does not answer; null: this one has it
+   * @param isPrivatePane whether that session was private
+   */
+  record(details: EventDetails, home: HomeSession | null = null, isPrivatePane = false): void {
     if (this.early !== null) {
       if (this.early.length < BURST) this.early.push(details);
       return;
@@ -66,7 +69,8 @@ export class Recorder {
     const skipped = limited.has(details.event) ? this.spend(`${details.event} ${details.pane ?? ""}`) : 0;
     if (skipped === null) return;
     const { session } = this;
-    const { event, ...fields } = session.isPrivate ? withoutWords(details) : details;
+    const isPrivate = session.isPrivate || isPrivatePane;
+    const { event, ...fields } = isPrivate ? withoutWords(details) : details;
     const recorded: RecordedEvent = {
       event,
       at: Date.now(),
@@ -74,7 +78,7 @@ export class Recorder {
       session_id: session.id,
       tags: [...session.tags],
       ...(home === null ? {} : this.lastKnown(home)),
-      ...(session.isPrivate ? { private: true } : {}),
+      ...(isPrivate ? { private: true } : {}),
       ...fields,
       ...(skipped > 0 ? { skipped } : {}),
       ...(noteworthy.has(event) && this.isWatched(details.pane) ? { watched: true } : {}),
