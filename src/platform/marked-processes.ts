@@ -36,12 +36,31 @@ export function endMarked(group: number | undefined, marks: readonly string[], s
   endMatching((env) => marks.every((mark) => env.includes(mark)), signal);
 }
 
-function endMatching(isMeant: (env: readonly string[]) => boolean, signal: NodeJS.Signals): void {
+/**
+ * The same with SIGKILL for a program that has just ended by itself: of hundreds of processes, whose environments take
+ * some 20 ms to read, only those are read that began after it. A program that outlasts a whole cycle of process ids
+ * (at least 32,768) may leave some.
+ */
+export function endRemains(group: number, mark: string): void {
+  kill(-group, "SIGKILL");
+  const isMeant = (env: readonly string[]): boolean => env.includes(mark);
+  endMatching(isMeant, "SIGKILL", (pid, newest) =>
+    newest >= group ? pid > group && pid <= newest : pid > group || pid <= newest,
+  );
+}
+
+function endMatching(
+  isMeant: (env: readonly string[]) => boolean,
+  signal: NodeJS.Signals,
+  isCandidate: (pid: number, newest: number) => boolean = () => true,
+): void {
   const { listeners } = platform();
   if (listeners === undefined || listeners === null) return;
   const rounds = signal === "SIGKILL" ? ROUNDS : 1;
   for (let round = 0; round < rounds; round++) {
-    const left = listeners.all().filter((pid) => isMeant(listeners.environment(pid)));
+    const newest = listeners.moment()?.newest;
+    const pids = newest === undefined ? listeners.all() : listeners.all().filter((pid) => isCandidate(pid, newest));
+    const left = pids.filter((pid) => isMeant(listeners.environment(pid)));
     if (left.length === 0) return;
     for (const pid of left) kill(pid, signal);
   }

@@ -9,7 +9,7 @@ import { errorCode } from "../../base/errno.ts";
 import { cleanText } from "../../compositor/graphemes.ts";
 import { actingFor } from "../../platform/child-limits.ts";
 import { startError } from "../../platform/executable.ts";
-import { endMarked, statusMark } from "../../platform/marked-processes.ts";
+import { endMarked, endRemains, statusMark } from "../../platform/marked-processes.ts";
 
 /** Bytes of output after which it is killed; then the characters to keep, with their control sequences. */
 const OUTPUT_BYTES = 16 * 1024;
@@ -201,7 +201,7 @@ async function outputOf(run: CommandRun, limitMs: number): Promise<CommandOutput
   clearTimeout(late);
   clearTimeout(rest);
   // What it has left in the background would pile up with every run.
-  if (why === null) end(run);
+  if (why === null) endRemains(child.pid, run.mark);
   const text = (output.split("\n", 1)[0] ?? "").slice(0, KEPT_CHARS);
   if (why === "late") return { text, failed: `still ran after ${limitMs / 1000} s` };
   if (why === "flood") return { text, failed: `printed over ${OUTPUT_BYTES / 1024} kB` };

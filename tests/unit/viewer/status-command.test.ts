@@ -1,8 +1,9 @@
 /** The command of the status line is bounded in time and output, ends with its daemons, and shows its failure. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { platform } from "../../../src/platform/platform.ts";
 import { type CommandPort, StatusCommand, StatusCommands } from "../../../src/viewer/status/status-command.ts";
 import { until } from "../../support/until.ts";
 
@@ -118,4 +119,19 @@ test("a flood, a hung command and its remains are ended", async () => {
   });
   for (const part of ["986.1", "986.2", "986.3", "986.4", "986.5", "986.6"])
     await until(`sleep ${part} to be gone`, async () => !(await isRunning(part)));
+});
+
+test("the end of a run reads no process that is older than it", async () => {
+  const { listeners } = platform();
+  if (listeners === null) return;
+  const read: number[] = [];
+  const environment = listeners.environment.bind(listeners);
+  using _ = spyOn(listeners, "environment").mockImplementation((pid) => {
+    read.push(pid);
+    return environment(pid);
+  });
+  expect(await shown("setsid sleep 986.7 >/dev/null & echo $$")).toEqual({ text: expect.any(String), failed: "" });
+  await until("sleep 986.7 to be gone", async () => !(await isRunning("986.7")));
+  expect(read).not.toContain(process.pid);
+  expect(read).not.toContain(1);
 });
