@@ -3,7 +3,8 @@
  * sessions of an instance share them, in files. Copies in a private session stay in its memory, and only it sees them;
  * it reads the shared ones, and changes none of them.
  * At the limits, the oldest are removed first, those without a given name before the others, and those of AI agents
- * before all of them. An agent's new one removes only that agent's: the limits are then exceeded by that one.
+ * before all of them. An agent's new one removes that agent's, then those of other agents, whose names cost nothing, and
+ * no one else's: without any of these, the limits are exceeded by the new one.
  */
 import type { BufferFiles, BufferHead, StoredBuffer } from "../instance/buffer-files.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -223,8 +224,9 @@ function beyondLimits(entries: readonly BufferEntry[], made: BufferEntry): Buffe
   const isAgents = ({ owner }: BufferEntry): boolean => owner?.kind === "agent";
   const isMakers = ({ owner }: BufferEntry): boolean =>
     owner !== null && made.owner !== null && isSameOwner(owner, made.owner);
-  const rank = (each: BufferEntry): number => (isAgents(each) ? 0 : 2) + (each.name === null ? 0 : 1);
-  const oldest = entries.toReversed().filter((each) => !isAgents(made) || isMakers(each));
+  const first = (each: BufferEntry): number => (!isAgents(each) ? 4 : !isAgents(made) || isMakers(each) ? 0 : 2);
+  const rank = (each: BufferEntry): number => first(each) + (each.name === null ? 0 : 1);
+  const oldest = entries.toReversed().filter((each) => !isAgents(made) || isAgents(each));
   const order = oldest.toSorted((one, other) => rank(one) - rank(other));
   let count = entries.length;
   let bytes = entries.reduce((sum, each) => sum + each.bytes, 0);

@@ -34,7 +34,7 @@ test("where each one has been given a name, there is no newest copy, and the rea
   expect(() => buffers.get()).toThrow("nothing has been copied yet");
 });
 
-test("an agent's buffers push out none of others, and are the first to go", () => {
+test("an agent's buffers push out none of people's, under whatever names, and are the first to go", () => {
   using place = shared();
   const buffers = place.open();
   const [claude, codex] = ["claude", "codex"].map((name) => ({ kind: "agent", name }) as const);
@@ -50,8 +50,13 @@ test("an agent's buffers push out none of others, and are the first to go", () =
   expect(texts()).toEqual(expect.arrayContaining(["a person's", "named", "codex's", "person 3"]));
   buffers.set({ text: "one more", owner: claude });
   buffers.set({ text: "and another", owner: claude });
-  expect(texts()).toHaveLength(MAX_BUFFERS + 1);
+  expect(texts()).toHaveLength(MAX_BUFFERS);
   expect(texts()).toEqual(expect.arrayContaining(["a person's", "and another"]));
+  // Names cost nothing: ever new ones take the place of each other.
+  buffers.set({ text: "one of a person's more" });
+  for (let n = 0; n < 9; n++) buffers.set({ text: `of ${n}`, owner: { kind: "agent", name: `agent ${n}` } });
+  expect(texts()).toHaveLength(MAX_BUFFERS + 1);
+  expect(texts()).toEqual(expect.arrayContaining(["a person's", "named", "of 8"]));
 });
 
 test("copies have numbers, given names replace, and a number is not assigned twice", () => {
