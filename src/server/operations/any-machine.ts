@@ -76,7 +76,8 @@ export async function askEverywhere(
   const isAlone = context.caller.only !== undefined || context.fromMachine === true;
   const there = isAlone ? null : await askThere(remote, input, context);
   if (there !== null) return there;
-  const noticed = await noticedSession(proxies, context);
+  // The machine that asks has notices of its own.
+  const noticed = context.fromMachine === true ? null : await noticedSession(proxies, context);
   if (noticed !== null) return askIn(noticed, input, context);
   if (input.wait_for_person) {
     throw new WshError("invalid_request", "'wait_for_person' needs a 'session' if no terminal is attached", {
