@@ -116,7 +116,7 @@ export class HttpLink implements Link, Carrying {
       this.noteAnswer();
       return text;
     } catch (thrown) {
-      // Asked again, the machine would give the same answer.
+      // A repeated request would get the same answer.
       if (thrown instanceof TooLong) {
         throw new WshError("outcome_unknown", `machine '${this.machine}' answered, but ${thrown.message}`);
       }
@@ -194,7 +194,7 @@ export class HttpLink implements Link, Carrying {
     try {
       const { version, hostname } = await this.hello();
       yield { step: "version", ok: true, text: `wsh ${version} on ${hostname}, protocol ${PROTOCOL_VERSION}` };
-      // For a machine of the fleet, its heartbeats have told.
+      // A fleet's machine reports its clock with its heartbeats.
       if (this.transport.base?.machine === undefined && this.lastHello?.now !== undefined) yield this.clockStep();
     } catch (thrown) {
       const error = WshError.from(thrown);

@@ -110,7 +110,7 @@ class LinkStream implements Carrier {
     }
   }
 
-  /** A link does not rest: its pings show whether the other machine is present. */
+  /** No effect: a link keeps sending pings, which show whether the other machine is present. */
   rest(): void {}
 
   end(): void {

@@ -12,7 +12,7 @@ export interface Base extends SocketOptions {
 }
 
 export interface Transport {
-  /** Where the gateway was last reached; null before `open`, and after `lost`. */
+  /** Where the gateway was last reached; null before `open`, and after `connectionLost`. */
   readonly base: Base | null;
   /** Establishes or re-establishes the connection. @throws WshError machine_unreachable with advice */
   open(): Promise<Base>;

@@ -27,7 +27,7 @@ export class StreamCode {
   load(): Promise<Streams> {
     this.early ??= [];
     this.loading ??= this.loadOnce().catch((error) => {
-      // The next request tries again; the pending messages were for streams that never began.
+      // The next request retries; the pending messages belonged to streams that never began.
       this.loading = null;
       this.early = null;
       throw error;

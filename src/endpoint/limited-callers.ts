@@ -45,7 +45,7 @@ export class LimitedCallers {
     }
   }
 
-  /** A pane has gone to another session. */
+  /** Rechecks the requests after a pane has moved to another session. */
   paneMoved(): void {
     for (const held of [...this.heldRequests]) {
       try {
@@ -56,7 +56,7 @@ export class LimitedCallers {
     }
   }
 
-  /** A session has become private. @param lacks returns why a request may no longer be made; null: it may */
+  /** Rechecks the requests after a session has become private. @param lacks returns why a request may no longer be made; null: it may */
   async recheck(lacks: (request: PeerRequest) => Promise<WshError | null>): Promise<void> {
     for (const held of [...this.heldRequests]) {
       const error = await lacks(held.request);

@@ -22,7 +22,7 @@ interface ListEntry {
 
 export class ListFeed {
   private change = 0;
-  /** Every watcher knows that its info is out of date. */
+  /** Whether every watcher knows that its info is out of date. */
   private isStale = false;
   private changedAt = 0;
   private readonly alarm = new Alarm(systemClock, () => this.becameQuiet());

@@ -13,7 +13,7 @@ const WORTH_BYTES = 4 * 1024 * 1024;
 /** Collections needed after work: code unused since one is discarded by the next (a server after 2,000 calls: 32, 27, 19 MB). */
 const ROUNDS = 2;
 
-export class GiveBack {
+export class MemoryRelease {
   private workedAt = 0;
   private timer: Timer | null = null;
   /** Whether only code remains to be discarded. */
@@ -35,7 +35,7 @@ export class GiveBack {
   ) {}
 
   /** Runs once per request and per chunk of output. */
-  worked(): void {
+  activity(): void {
     this.workedAt = performance.now();
     if (this.timer !== null && !this.isLeaving) return;
     clearTimeout(this.timer ?? undefined);

@@ -11,7 +11,7 @@ import { auditLog } from "../log/audit/audit-log.ts";
 import { McpEndpoint } from "../mcp/endpoint.ts";
 import type { Call } from "../operations/call.ts";
 import { requireAllSessions } from "../operations/rights.ts";
-import { GiveBack } from "../platform/memory-release.ts";
+import { MemoryRelease } from "../platform/memory-release.ts";
 import { defined, present } from "../protocol/defined.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { concealedFrom } from "../secrets/allowed-agents.ts";
@@ -71,7 +71,7 @@ export function buildGateway(
     { pingMs: settings.ws_ping_ms, pongMs: settings.ws_pong_ms },
     settings.max_client_queue_bytes,
   );
-  const memory = new GiveBack();
+  const memory = new MemoryRelease();
   const tickets = new Tickets(settings.max_tickets);
   const { info } = published;
   const audit = info.audit_file === null ? null : auditLog(info.audit_file, ensureAuditKey(instance));
@@ -86,7 +86,7 @@ export function buildGateway(
     bridges: mcp.bridges,
     uptimeS: state.uptimeMs() / 1000,
   }));
-  const sinks = [metrics.count, () => memory.worked(), ...(audit === null ? [] : [audit.write])];
+  const sinks = [metrics.count, () => memory.activity(), ...(audit === null ? [] : [audit.write])];
   const machines = new Machines({ instance, ssh: { words: settings.ssh_command.split(" ") } });
   const remote = {
     machines,
@@ -148,7 +148,7 @@ export function buildGateway(
   const sessionListeners = new Set<(id: string) => void>();
   const hasMachines = (): boolean => machines.addedMachines.length > 0 || machines.fleet !== null;
   const mcp = createMcp(options, call, proxies, hasMachines, sessionListeners, () => {
-    memory.worked();
+    memory.activity();
     lifecycle.reconsider();
   });
   const hooks = createHooks(options, call, checkLifecycle);

@@ -30,7 +30,7 @@ export class Lifecycle {
     }, UNUSED_MS);
   }
 
-  /** There is or was a session. */
+  /** Records that a session exists or existed. */
   sessionExisted(): void {
     this.isPastStart = true;
   }

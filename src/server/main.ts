@@ -52,7 +52,7 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   process.on("SIGHUP", () => reloadTls(listening, options));
   sayWhere(options, listening);
   gateway.hooks.start();
-  memory.worked();
+  memory.activity();
   options.ready(published.info);
   const watch = keepSockets(instance, life, {
     bind() {

@@ -15,7 +15,7 @@ import { withOutcome } from "../log/audit/outcome.ts";
 import { createLogger, type Logger } from "../log/log.ts";
 import { agentOfStarter, knowAgents } from "../platform/agent-above.ts";
 import { leavePane } from "../platform/child-limits.ts";
-import { GiveBack } from "../platform/memory-release.ts";
+import { MemoryRelease } from "../platform/memory-release.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { paneNumber } from "../protocol/names.ts";
@@ -169,15 +169,15 @@ async function begin(): Promise<{
     audit,
   );
   beforeEachRead(takeWaitingKeys);
-  const memory = new GiveBack();
-  memory.worked();
+  const memory = new MemoryRelease();
+  memory.activity();
   const options = {
     spec,
     instance,
     settings,
     server,
     logger,
-    activity: () => memory.worked(),
+    activity: () => memory.activity(),
     eventConsumers: () => live.eventConsumers,
     audit,
   };

@@ -116,7 +116,7 @@ async function init(instance: Instance, word: string | undefined, options: Optio
   const { cert, key, ca } = options;
   requireOptions(certificateRules, options);
   const authority = ca === undefined ? {} : { authority: readText(ca) };
-  const given =
+  const ownCertificate =
     cert === undefined || key === undefined
       ? undefined
       : { certificate: readText(cert), key: readText(key), ...authority };
@@ -127,7 +127,7 @@ async function init(instance: Instance, word: string | undefined, options: Optio
     port: portOf(options.port ?? PORT),
     wssPort: portOf(options.wssPort ?? WSS_PORT),
     clusterPort: portOf(options.clusterPort ?? CLUSTER_PORT),
-    given,
+    ownCertificate,
   };
   const { name, port, wssPort } = fleet;
   await recorded(instance, "fleet.init", { name, hosts }, () => makeFleet(dir, fleet));

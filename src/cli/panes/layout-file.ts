@@ -127,7 +127,7 @@ function textOf(path: string): string {
   try {
     if (path === "-") return standardInput();
     const stat = fs.statSync(path);
-    // A pipe may never end, and one without a writer not even open.
+    // A pipe may never end, and one without a writer may not even open.
     if (!stat.isFile()) throw new Error("not a regular file");
     const { size } = stat;
     if (size > MAX_FILE_BYTES) throw new Error(`${size} bytes exceed the limit of ${MAX_FILE_BYTES}`);

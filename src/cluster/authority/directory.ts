@@ -19,7 +19,7 @@ import { authorityNameOf, type Certified, makeAuthority, makeServerCertificate }
 import { bracketed, serverConfig, serverFiles } from "./server-config.ts";
 import { type FleetKeys, makeKeys, signAccount, signOperator, signSystemAccount } from "./signing.ts";
 
-/** Most servers of one cluster: NATS clusters are of three or five. */
+/** Maximum servers of one cluster: NATS clusters usually have three or five. */
 const MAX_SERVERS = 9;
 const hostPattern = /^(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*$/;
 const LONGEST_HOST = 253;

@@ -78,7 +78,7 @@ export class Members {
   private readonly waiters = new Set<{ machine: string; heard: () => void }>();
   /** Names of the members in order; null: to be computed. */
   private ordered: readonly string[] | null = null;
-  /** Changes with everything that is remembered. */
+  /** Counts the changes of everything that is remembered. */
   changes = 0;
 
   constructor(private readonly options: MembersOptions) {}

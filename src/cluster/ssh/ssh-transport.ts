@@ -27,7 +27,7 @@ const LOGIN_MS = 30_000;
 const ASKED_LOGIN_MS = 180_000;
 /** Longest wait for the master here, in ms. */
 const MASTER_MS = 5_000;
-/** Longest wait for an answer through a socket that may lead nowhere, in ms. */
+/** Longest wait for an answer through a socket that may be dead, in ms. */
 const ANSWER_MS = 5_000;
 
 const EnsuredSchema = v.looseObject({ socket: v.string(), version: v.optional(v.string()) });
@@ -262,7 +262,7 @@ function baseAt(unix: string): Base {
 async function answers(unix: string): Promise<boolean> {
   try {
     const { ok, body } = await fetch("http://localhost/link", { unix, signal: AbortSignal.timeout(ANSWER_MS) });
-    // The body may be endless.
+    // The body may never end.
     await body?.cancel();
     return ok;
   } catch {

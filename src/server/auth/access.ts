@@ -12,7 +12,7 @@ import { TokenStore } from "./token-store.ts";
 
 /** Shortest token that may be set explicitly, in bytes (docs/security.md, Tokens). */
 const SHORTEST_TOKEN_BYTES = 16;
-/** Requests per second and peer address where other machines can connect (docs/security.md, TCP). */
+/** Limit of requests per second and peer address where other machines can connect (docs/security.md, TCP). */
 const EXPOSED_RATE = 100;
 
 export interface AccessOptions {

@@ -34,7 +34,7 @@ export class RateLimit {
     return wait;
   }
 
-  /** Like `take`, without counting a request. */
+  /** Like `admit`, without counting a request. */
   wait(address: string): number | null {
     const { tokens } = this.bucketOf(address);
     return tokens >= 1 ? null : Math.max(1, Math.ceil((1 - tokens) / this.perSecond));

@@ -24,7 +24,7 @@ import { runHookProgram, TAKEN } from "./program.ts";
 /** Events read at a time, and time during which further ones are collected, in ms. */
 const EVENTS = 500;
 const GATHER_MS = 10;
-/** Age beyond which an event's hooks no longer run, in ms: there was no server, and nobody waits for them. */
+/** Age beyond which an event's hooks no longer run, in ms: no server ran at the time, and nobody waits for them now. */
 const MAX_AGE_MS = 600_000;
 /** Maximum concurrent programs of all hooks, and waiting jobs; a hook without any may exceed them. */
 const MAX_PROGRAMS = 16;
@@ -53,7 +53,7 @@ interface HooksPort {
   notify(notify: Notify, notice: Notice, event: RecordedEvent): Promise<void>;
   /** Runs the line of a `do`. @throws WshError of the operation */
   operate(line: string, event: RecordedEvent, agent: string | undefined, signal: AbortSignal): Promise<unknown>;
-  /** No job waits or runs any more. */
+  /** Called when no job is waiting or running. */
   rested(): void;
 }
 
@@ -218,7 +218,7 @@ export class Hooks {
     const since = performance.now() - MINUTE_MS;
     let rate = this.rates.get(key);
     if (rate === undefined) {
-      // Rates of ended sessions are dropped.
+      // Drops the rates of ended sessions.
       for (const [other, { runTimes, running, waiting }] of this.rates)
         if (running + waiting === 0 && (runTimes.at(-1) ?? 0) < since) this.rates.delete(other);
       rate = { runTimes: [], running: 0, waiting: 0, reported: Number.NEGATIVE_INFINITY };

@@ -49,7 +49,7 @@ export class Leases {
 
   /**
    * @param asking the asking machine's id; empty: no lease
-   * @throws WshError server_unavailable after silence of the asking machine, and errors of `look`
+   * @throws WshError server_unavailable after silence of the asking machine, and errors of `wait`
    */
   async during<T>(asking: string, signal: AbortSignal, wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (asking === "") return wait(signal);

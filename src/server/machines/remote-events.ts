@@ -145,7 +145,7 @@ class Feed implements Disposable {
     try {
       eventParams = addressedEvent(this.name, params);
     } catch {
-      // Nested too deep to be parsed.
+      // The event is nested too deep to be parsed.
       this.reportMissed(1);
       return;
     }

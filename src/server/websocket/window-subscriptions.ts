@@ -9,7 +9,7 @@ import { WindowFeed } from "../sessions/window-feed.ts";
 interface WindowSubscriptionsPort {
   readonly sources: StreamedSessions;
   readonly context: RequestContext;
-  /** Maximum number. */
+  /** Maximum number of streams. */
   readonly limit: number;
   /** Sends an event to the client. @returns false while it is too slow */
   send(json: string, session: string): boolean;

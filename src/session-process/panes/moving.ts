@@ -74,7 +74,7 @@ export function findRecipient({ instance }: SessionParts, to: string): Recipient
 }
 
 /**
- * Panes of this session that another one takes. They stay here, and are found from there, until `gone`; without it,
+ * Panes of this session that another one takes. They stay here, and are found from there, until `complete`; without it,
  * disposing takes them back.
  */
 export class PaneOffer implements Disposable {

@@ -25,9 +25,9 @@ interface OpenPort {
   run(line: string, signal: AbortSignal): Promise<unknown>;
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
-  /** The palette has closed. @param said a notice to show */
-  closed(said: string | null): void;
-  /** It opens with a line that could not be executed. */
+  /** The palette has closed. @param notice a notice to show */
+  closed(notice: string | null): void;
+  /** The line that could not be executed, with which it opens. */
 }
 
 export function openPalette(port: OpenPort): OwnDialog {

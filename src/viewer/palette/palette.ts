@@ -30,16 +30,16 @@ import type { OwnDialog } from "../terminal/overlay-layer.ts";
 import { resultLines } from "./result-text.ts";
 import { type Offer, type PaletteEntries, type Suggestion, suggest } from "./suggest.ts";
 
-/** Rows of the palette on a larger terminal; answers get more of it. */
+/** Rows of the palette on a larger terminal; answers get more rows. */
 const ROWS = 14;
 const RESULT_ROWS = 20;
-/** Most rows of an error, and of a line's description. */
+/** Maximum rows of an error, and of a line's description. */
 const MOST_SAID = 3;
 /** Cells of the widest column of names. */
 const WIDEST_NAME = 26;
 const WHEEL_UP = 64;
 const WHEEL_DOWN = 65;
-/** Keys queued while a call is running: more than anyone types during it. */
+/** Maximum keys queued while a call is running: more than anyone types during it. */
 const MAX_HELD = 4096;
 /** Lines that Page Up and Page Down move. */
 const PAGE = 8;
@@ -56,8 +56,8 @@ interface PalettePort {
   run(line: string, signal: AbortSignal): Promise<unknown>;
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
-  /** The palette has closed. @param said a temporary notice in its place */
-  onClosed(said: string | null): void;
+  /** The palette has closed. @param notice a temporary notice in its place */
+  onClosed(notice: string | null): void;
 }
 
 export class Palette implements OwnDialog {

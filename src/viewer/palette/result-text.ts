@@ -1,6 +1,6 @@
 /** An operation's answer as text for a person: a field per line, lists below each other, text unchanged. Pure. */
 
-/** Lines of an answer to show; a longer one is not for reading in a dialog. */
+/** Maximum displayed lines of an answer: a longer one is not for reading in a dialog. */
 const MAX_LINES = 2_000;
 
 export function resultLines(result: unknown): string[] {

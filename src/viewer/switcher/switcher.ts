@@ -23,7 +23,7 @@ import type { SwitcherRow, SwitcherSource } from "./destinations.ts";
 const RENEW_MS = 1_000;
 /** Terminals below this many columns have the list alone. */
 const PREVIEW_COLS = 60;
-/** Keys queued during an action: more than anyone types during it. */
+/** Maximum keys queued during an action: more than anyone types during it. */
 const MAX_HELD = 256;
 /** The row on which the list begins. */
 const LIST_ROW = 2;

@@ -4,7 +4,7 @@
  */
 import type { BoundKey } from "../../protocol/attach.ts";
 
-/** Most reads that wait for an earlier key's operation: more than anyone types during it. */
+/** Maximum reads that wait for an earlier key's operation: more than anyone types during it. */
 const MAX_WAITING = 4096;
 
 /** Queued input after a key, or another key of a table. */

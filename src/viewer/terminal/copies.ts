@@ -51,7 +51,7 @@ export class Copies {
     this.queueForClient(base64);
   }
 
-  /** The client may read again. */
+  /** Sends the pending copy if the client can read again. */
   sendPending(): void {
     const { pendingCopy: base64, peer } = this;
     if (base64 === null || peer.outbox.pending > 0 || peer.isClosed) return;

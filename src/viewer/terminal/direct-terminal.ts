@@ -68,13 +68,13 @@ export class PersonTerminal {
       }
       fs.closeSync(fd);
     } catch {
-      // The terminal is not ours to open, or gone: the client carries the bytes.
+      // The terminal cannot be opened here, or is gone: the client forwards the bytes.
     }
     holder?.close();
     return null;
   }
 
-  /** Whether the client may write there now, and so may we. Runs per chunk. */
+  /** Whether the client, and with it this process, may write there now. Runs per chunk. */
   get isHeld(): boolean {
     if (this.client === null) return true;
     const now = performance.now();

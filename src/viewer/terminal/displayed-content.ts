@@ -88,7 +88,7 @@ export interface DisplayedContent {
   atRest<T>(make: () => T): Promise<T>;
   listen(listener: DisplayListener): () => void;
   learnColors(colors: TerminalColors): void;
-  /** Meanings of the mouse in the picture. */
+  /** Targets of the mouse in the picture. */
   readonly mouseTargets: MouseTargets;
   /** Whether the picture has panes to choose from, with lines between them. */
   readonly hasSeveral: boolean;
@@ -98,7 +98,7 @@ export interface DisplayedContent {
   readonly isApart?: boolean;
   /** Layout of the panels around the picture; absent: the session's. */
   readonly layout?: Layout | null;
-  /** The terminal that shows it has this size and contributes it. */
+  /** Reports the size that the terminal which shows it has, and contributes. */
   outerSized?(outer: Size): void;
   /** Whether a pane (by default the recipient of input) belongs to another session that is shown here. */
   isElsewhere?(pane?: string): boolean;

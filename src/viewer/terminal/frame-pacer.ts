@@ -19,7 +19,7 @@ const SETTLED_MS = 4;
 export const SYNCHRONIZED_MS = 150;
 
 interface FramePacerPort {
-  /** Whether no picture can be made now; the end of that state calls `soon`. */
+  /** Whether no picture can be made now; the end of that state calls `schedule`. */
   isBlocked(): boolean;
   /** Whether the program is in the middle of a synchronized update. */
   isSynchronized(): boolean;

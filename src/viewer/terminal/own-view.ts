@@ -132,7 +132,7 @@ export class OwnView {
     return this.copyMode.isOn;
   }
 
-  /** Handles input typed while `isLooking`; mouse reports are in the pane's cells. */
+  /** Handles input typed while `isInCopyMode`; mouse reports are in the pane's cells. */
   copyModeInput(bytes: Uint8Array): void {
     this.copyMode.push(bytes);
   }

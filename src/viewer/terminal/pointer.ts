@@ -35,7 +35,7 @@ const MOTION = 1003;
 const SGR = 1006;
 const encoder = new TextEncoder();
 
-/** Meanings of mouse reports within a picture, in its cells from 0. */
+/** Targets of mouse reports within a picture, in its cells from 0. */
 export interface MouseTargets {
   /** The focused pane. */
   readonly active: string;
@@ -102,7 +102,7 @@ interface EnteringPane {
 }
 
 export class Pointer {
-  /** The pane in which a button was pressed, until all are released, and the number of pressed ones. */
+  /** The pane in which a button was pressed, until all buttons are released, and the number of pressed ones. */
   private grabbedPane: string | null = null;
   private pressedCount = 0;
   /** The dragged border. */
@@ -111,7 +111,7 @@ export class Pointer {
   private pressPosition: CellPosition | null = null;
   private entering: EnteringPane | null = null;
   private readonly clicks = new Clicks();
-  /** Replacement for the input being read; null while nothing is read. */
+  /** Parts of the input that replaces the input being read; null while nothing is read. */
   private typedParts: Uint8Array[] | null = null;
 
   constructor(private readonly port: PointerPort) {}
@@ -239,7 +239,7 @@ export class Pointer {
     this.port
       .openCopyMode({ ...this.port.copyModeKeys, ...how }, pane)
       .then(() => this.replayStored(beginning))
-      // Its process is gone or does not know how: nothing is shown then, and nothing is lost.
+      // Its process is gone or does not support copy mode: nothing is shown, and nothing is lost.
       .catch(() => {})
       .finally(() => {
         if (this.entering === beginning) this.entering = null;

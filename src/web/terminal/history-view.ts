@@ -1,7 +1,7 @@
 /**
  * The rows above a pane's screen, as elements in pages that the browser skips while they are not visible.
  *
- * Owns the mounted rows: a contiguous stretch that ends at the screen's beginning, unless `hole` reports missing rows
+ * Owns the mounted rows: a contiguous stretch that ends at the screen's beginning, unless `hasHole` reports missing rows
  * there. Rows that leave the screen are added at the end; older pages are fetched on demand. The text that a person
  * reads never moves: at most MAX_ROWS are mounted, and surplus rows are removed at the far side.
  */

@@ -1,6 +1,6 @@
 /** Memory is released after work: when it is requested, when not, and when code is released too. */
 import { expect, test } from "bun:test";
-import { GiveBack } from "../../../src/platform/memory-release.ts";
+import { MemoryRelease } from "../../../src/platform/memory-release.ts";
 import { until } from "../../support/until.ts";
 
 /** A pause, and an absence, in ms. */
@@ -25,14 +25,14 @@ function watched() {
     if (seen.next !== null) queueMicrotask(seen.next);
     seen.next = null;
   };
-  const memory = new GiveBack(collect, resident, QUIET_MS, LEFT_MS);
+  const memory = new MemoryRelease(collect, resident, QUIET_MS, LEFT_MS);
   return { seen, memory };
 }
 
 /** Works until start-up is over. */
 async function started() {
   const { seen, memory } = watched();
-  memory.worked();
+  memory.activity();
   await until("rest", () => seen.asked === 1);
   expect(seen.collected.map(({ all }) => all)).toEqual([true]);
   seen.collected = [];
@@ -44,7 +44,7 @@ test("at the first pause it is released, and not before", async () => {
   const { seen, memory } = watched();
   let last = 0;
   for (const end = performance.now() + 5 * QUIET_MS; performance.now() < end; ) {
-    memory.worked();
+    memory.activity();
     last = performance.now();
     await Bun.sleep(QUIET_MS / 8);
     // A stalled machine makes this a pause.
@@ -57,11 +57,11 @@ test("at the first pause it is released, and not before", async () => {
 test("a little work afterwards is not worth a collection, much is", async () => {
   const { seen, memory } = await started();
   seen.resident = 22 * MB;
-  memory.worked();
+  memory.activity();
   await until("the next pause", () => seen.asked === 1);
   expect(seen.collected).toHaveLength(0);
   seen.resident = 30 * MB;
-  memory.worked();
+  memory.activity();
   await until("a collection", () => seen.collected.length === 1);
   expect(seen.collected[0]?.all).toBe(false);
 });
@@ -72,9 +72,9 @@ test("code stays for a returning person, and is released after an absence", asyn
   let last = Number.NaN;
   seen.next = () => {
     last = performance.now();
-    memory.worked();
+    memory.activity();
   };
-  memory.worked();
+  memory.activity();
   await until("two rounds", () => seen.collected.length === 3);
   expect(seen.collected.map(({ all }) => all)).toEqual([false, true, true]);
   // The collection freed nothing: it is not repeated at the next pause.
@@ -92,9 +92,9 @@ test("work between the rounds delays the second until nobody returns", async () 
   let last = Number.NaN;
   seen.next = () => {
     last = performance.now();
-    memory.worked();
+    memory.activity();
   };
-  memory.worked();
+  memory.activity();
   await until("two more", () => seen.collected.length === 3);
   expect((seen.collected[1]?.at ?? 0) - last).toBeGreaterThanOrEqual(LEFT_MS - 1);
 });
