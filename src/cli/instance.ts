@@ -27,15 +27,21 @@ export function instanceOf(command: Command): Instance {
 /**
  * Reports faults of the file and uses the defaults instead, so that an invalid file never prevents the use of a
  * terminal.
- * @throws WshError invalid_setting for a flag, and for the file if not `tolerant`
+ * @param onFault receives the file's errors instead; null: the first one is thrown
+ * @throws WshError invalid_setting for a flag, and for the file if `onFault` is null
  */
 export async function settingsOf(
   instance: Instance,
   flags: SettingSources["flags"] = {},
-  tolerant = true,
+  onFault?: ((error: WshError) => void) | null,
 ): Promise<LoadedSettings> {
   const { loadSettings } = await import("../settings/settings.ts");
-  const settings = loadSettings(instance, { flags, env: process.env, tolerant });
+  const settings = loadSettings(instance, {
+    flags,
+    env: process.env,
+    tolerant: onFault === undefined,
+    ...(onFault ? { fault: onFault } : {}),
+  });
   settings.warnings.forEach(warn);
   return settings;
 }

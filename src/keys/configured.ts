@@ -35,7 +35,7 @@ interface OperationReader {
   line(line: CommandLine): BoundCall;
   check(operation: string, input: Readonly<Record<string, unknown>>): void;
   /** Receives an entry's error instead of throwing it: the key then keeps its binding. */
-  fault?(message: string): void;
+  fault?(error: WshError): void;
 }
 
 /**
@@ -61,12 +61,10 @@ export function configuredBindings(entries: readonly ConfiguredKey[], reader: Op
       const error = WshError.from(thrown);
       const where = named === undefined ? "[keys]" : `[keys.${named}]`;
       const message = `${path}:${line}: ${where} ${JSON.stringify(key)}: ${error.message}`;
-      if (reader.fault !== undefined) {
-        reader.fault(`${message}: ignored`);
-        continue;
-      }
       const hint = "`wsh keys` lists the bindings; docs/keys.md describes what can be bound.";
-      throw new WshError("invalid_setting", message, { key, file: path, line, hint }, { cause: thrown });
+      const placed = new WshError("invalid_setting", message, { key, file: path, line, hint }, { cause: thrown });
+      if (reader.fault === undefined) throw placed;
+      reader.fault(placed);
     }
   }
   return changes;

@@ -9,9 +9,17 @@ function bound(operation: string, input: Readonly<Record<string, unknown>> = {},
 /** tmux's arrows repeat. */
 const arrows = [...defaultBindings].filter(([key]) => key.startsWith("Arrow"));
 
+const TMUX_PREFIX = "ctrl+b";
+const sendsPrefix = bound("view.send_prefix");
+
 export const tmuxPreset: Readonly<Record<string, Binding | null>> = {
-  "ctrl+b": bound("view.send_prefix"),
+  [TMUX_PREFIX]: sendsPrefix,
   "-": bound("buffer.delete", {}, "delete the newest copy"),
   "#": bound("view.buffers"),
   ...Object.fromEntries(arrows.map(([key, binding]) => [key, { ...binding, repeat: true }])),
 };
+
+/** The preset with another prefix key, which is typed when pressed twice, too. @param prefix its name; null: none */
+export function tmuxPresetFor(prefix: string | null): typeof tmuxPreset {
+  return prefix === null || defaultBindings.has(prefix) ? tmuxPreset : { ...tmuxPreset, [prefix]: sendsPrefix };
+}

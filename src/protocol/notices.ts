@@ -23,7 +23,7 @@ const WebAddress = v.pipe(
   v.string(),
   v.regex(
     /^(https:\/\/[^\s/?#@]+|http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?)(\/\S*)?$/,
-    "must begin with https://, or http:// of this machine",
+    "must be an https:// address, or an http:// address of this machine, without blanks",
   ),
 );
 

@@ -87,6 +87,8 @@ export interface SettingSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Errors in the file are warnings, and the default is used. */
   readonly tolerant?: boolean;
+  /** Receives each error in the file, which is then neither thrown nor a warning. */
+  readonly fault?: (error: WshError) => void;
 }
 
 /**
@@ -101,8 +103,11 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
     try {
       return attempt();
     } catch (thrown) {
-      if (sources.tolerant !== true || !(thrown instanceof WshError) || thrown.details.file === undefined) throw thrown;
-      faults.push(`${thrown.message}: ${instead}`);
+      const { tolerant, fault } = sources;
+      if (!(thrown instanceof WshError) || thrown.details.file === undefined) throw thrown;
+      if (fault !== undefined) fault(thrown);
+      else if (tolerant === true) faults.push(`${thrown.message}: ${instead}`);
+      else throw thrown;
       return fallback;
     }
   };

@@ -497,6 +497,42 @@ describe("settings, scripts and completions", () => {
     expect(stderr).toContain("config.toml:2: unknown setting 'grace'");
   });
 
+  test("config check and reload list every mistake once, in the order of the file, and nothing that applies only elsewhere", async () => {
+    const config = [
+      'status = "maybe"',
+      'prefix_key = "C-i"',
+      "[keys]",
+      '"g" = "pane.splitt"',
+      '"h" = "pane.zoom"',
+      '"é" = "view.nothing"',
+      "[theme]",
+      'status = "whitee"',
+      "[[on]]",
+      'event = "bell"',
+      'do = "no.such"',
+      "[[notify]]",
+      'way = "ntfy"',
+      'url = "https://ntfy.example/x"',
+      'token_file = "/nonexistent/token"',
+    ];
+    await using own = new Wsh({ config: `${config.join("\n")}\n`, env: { WSH_STATUS: "" } });
+    for (const action of ["check", "reload"]) {
+      const { code, stdout, stderr } = await own.run("config", action);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      const places = [...stderr.matchAll(/^wsh: \S+config\.toml:(\d+): (\S+ ?\S*)/gm)];
+      expect(places.map(([, line, what]) => `${line} ${what}`)).toEqual([
+        "1 status is",
+        "2 prefix_key Ctrl+i",
+        '4 [keys] "g":',
+        '6 [keys] "é":',
+        "8 [theme] status",
+        "9 [[on]] do:",
+        "12 [[notify]] token_file:",
+      ]);
+      expect(stderr).not.toMatch(/ignored|is used|has no effect/);
+    }
+  });
+
   test("skill lists the guides for agents and prints one", async () => {
     const list = await wsh.ok("skill");
     expect(list).toMatch(/^core-http +API primitives/);

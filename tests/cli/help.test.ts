@@ -33,6 +33,7 @@ test("--help fits a screen, and names every subcommand", async () => {
 
 test("help and settings name the prefix key in force, and how it detaches", async () => {
   await using preset = new Wsh({ config: 'prefix_preset = "tmux"\n' });
+  await using presetOwn = new Wsh({ config: 'prefix_preset = "tmux"\nprefix_key = "C-a"\n' });
   await using own = new Wsh({ config: 'prefix_key = "C-a"\n' });
   await using none = new Wsh({ config: 'prefix_key = "none"\n' });
   const detaches = async ({ ok }: Pick<Wsh, "ok">) =>
@@ -49,6 +50,9 @@ test("help and settings name the prefix key in force, and how it detaches", asyn
   ]);
   const before = "The prefix key (Ctrl+B) then d detaches";
   expect(await of(preset)).toEqual(["Ctrl+B then d detaches", before, before]);
+  // Pressed twice it is typed, as with the preset's own key.
+  const beforeA = "The prefix key (Ctrl+A) then d detaches";
+  expect(await of(presetOwn)).toEqual(["Ctrl+A then d detaches", beforeA, beforeA]);
   const custom = "The prefix key (Ctrl+A) twice detaches";
   expect(await of(own)).toEqual(["Ctrl+A twice detaches", custom, custom]);
   expect(await of(none)).toEqual(["No prefix key", "There is no prefix key", "There is no prefix key"]);

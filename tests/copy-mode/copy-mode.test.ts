@@ -56,6 +56,24 @@ describe("copy mode", () => {
     expect(await person.text()).toMatch(/^3000$/m);
   });
 
+  for (const place of ["the only pane", "one of two panes"]) {
+    test(`a search is visible while it is typed, also right after a copy: in ${place}`, async () => {
+      await using all = await personAt();
+      const { person } = all;
+      if (place !== "the only pane") {
+        person.type(`${PREFIX}%`);
+        await person.sees("│");
+      }
+      person.type("seq 1 50\r");
+      await person.sees(/50 *$/m);
+      person.type(`${LOOK}Vy`);
+      await person.sees("copied");
+      person.type(`${LOOK}/4`);
+      await person.sees(/\/4 *$/m);
+      expect(await person.text()).not.toContain("copied");
+    });
+  }
+
   test("copies the selection: characters, lines, a rectangle, with wraps joined and whole wide characters", async () => {
     await using all = await personAt({ rows: 12, cols: 40 });
     const { person } = all;

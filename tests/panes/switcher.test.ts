@@ -38,6 +38,17 @@ describe("the switcher", () => {
     await person.sees("[detached from session 'beta']");
   });
 
+  test("says in the same words what a session and its pane wait for", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("alpha");
+    await wsh.ok("new", "reads", "--", "cat");
+    await wsh.ok("wait", "reads", "waiting_for_input");
+    await using person = await EmulatorTerminal.attach(wsh, "alpha");
+    person.type(`${PREFIX}w`);
+    await person.sees(/@\d+ cat +waiting for input/);
+    await person.sees(/^.reads +waiting for input/m);
+  });
+
   test("lists windows and panes of all sessions; a chosen pane gets the focus, also in a session of several", async () => {
     await using wsh = new Wsh();
     await wsh.session("one");

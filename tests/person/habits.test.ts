@@ -34,6 +34,17 @@ const config = `prefix_preset = "tmux"
 "g" = "popup.open command='echo in the popup; read x' width=40 height=9"
 `;
 
+test("another prefix key with the preset is typed when pressed twice, and does not detach", async () => {
+  await using wsh = new Wsh({ config: 'prefix_preset = "tmux"\nprefix_key = "C-a"\n' });
+  await wsh.session("one");
+  await using person = await EmulatorTerminal.attach(wsh, "one", { rows: 24, cols: 80 });
+  person.type("echo rea''dy; cat -v\r");
+  await person.sees(/^ready$/m);
+  person.type("\x01\x01 typed\r");
+  await person.sees(/^\^A typed$/m);
+  expect(await wsh.ok("tmux", "list-keys", "-N", "-T", "prefix")).toMatch(/C-a +send the prefix key/);
+});
+
 test("tmux habits in one terminal", async () => {
   await using wsh = new Wsh({ config, env: { WSH_STATUS: "on" } });
   await wsh.session("one");

@@ -4,6 +4,8 @@
  */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
+import { parsePrefix } from "../../keys/prefix.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { visible } from "../../protocol/harmless-text.ts";
 import { plural } from "../../protocol/plural.ts";
 import { themeRoleNames, themeRoles } from "../../protocol/theme.ts";
@@ -83,7 +85,7 @@ export function register(program: Command): void {
     .description("Make sessions, their terminals and pages read the settings again.")
     .action(async (_options, command: Command) => {
       const instance = instanceOf(command);
-      // A mistake is reported here, once, before any session reads the file.
+      // Mistakes are reported here, before any session reads the file.
       await checked(instance);
       await requirePerson(instance, "wsh config reload");
       const sessions = await settingsInForce(instance, true);
@@ -97,15 +99,32 @@ export function register(program: Command): void {
     });
 }
 
-/** @throws WshError invalid_setting */
+/** Reports every mistake but the last, in the order of the file, and throws that one. @throws WshError invalid_setting */
 async function checked(instance: Instance): Promise<LoadedSettings> {
-  const settings = await settingsOf(instance, {}, false);
-  const note = bindingsNote((await bindingsOf(instance, settings)).changes);
+  const faults: WshError[] = [];
+  const fault = (error: WshError): void => void faults.push(error);
+  const settings = await settingsOf(instance, {}, fault);
+  const { changes } = await bindingsOf(instance, settings, fault);
+  const { hookLineFaults, tokenFaults } = await import("../session/hook-lines.ts");
+  faults.push(...prefixFaults(settings), ...hookLineFaults(settings.hooks), ...tokenFaults(settings.notices));
+  const last = faults.sort((a, b) => Number(a.details.line ?? 0) - Number(b.details.line ?? 0)).pop();
+  for (const error of faults) complain(`${error.message}\n${error.hintAt("cli")}`);
+  if (last !== undefined) throw last;
+  const note = bindingsNote(changes);
   if (note !== null) complain(note);
-  const { checkHookLines, checkTokens } = await import("../session/hook-lines.ts");
-  checkHookLines(settings.hooks);
-  checkTokens(settings.notices);
   return settings;
+}
+
+function prefixFaults(settings: LoadedSettings): WshError[] {
+  try {
+    parsePrefix(prefixKeyOf(settings));
+    return [];
+  } catch (thrown) {
+    const origin = settings.originOf("prefix_key");
+    const message = `${formatOrigin(origin)}: ${WshError.from(thrown).message}`;
+    const place = origin.from === "file" ? { file: origin.path, line: origin.line } : {};
+    return [new WshError("invalid_setting", message, { key: "prefix_key", ...place }, { cause: thrown })];
+  }
 }
 
 /** The settings in which running sessions differ, one line each; empty if none does. */

@@ -62,7 +62,7 @@ async function fleetOf(instance: Instance): Promise<Finding[]> {
     import("../../cluster/fleet/creds-file.ts"),
   ]);
   // A separate check reports errors in the settings.
-  const settings = await settingsOf(instance, {}, false).catch(() => null);
+  const settings = await settingsOf(instance, {}, null).catch(() => null);
   if (settings === null) return [];
   const { values } = settings;
   const path = values.fleet === "" ? joinedFile(instance) : values.fleet;

@@ -188,7 +188,7 @@ class Printer {
 }
 
 async function hooksOf(instance: Instance): Promise<readonly WantedInFile<Hook>[]> {
-  return (await settingsOf(instance, {}, false)).hooks;
+  return (await settingsOf(instance, {}, null)).hooks;
 }
 
 function typesOf(given: readonly string[]): RecordedEventName[] {

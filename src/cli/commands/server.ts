@@ -194,15 +194,19 @@ async function mayChooseToken(instance: Instance, { auth }: ServerFlags, hasTcp:
 
 /** The current key settings, for terminals in pages. @throws WshError invalid_setting */
 async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKeys> {
-  const [settings, { bindingsOf }, { parsePrefix }, { KeyTables }, { bindingRows }] = await Promise.all([
-    settingsOf(instance, {}, isTolerant),
+  const [settings, { bindingsOf, ignored }, { parsePrefix }, { KeyTables }, { bindingRows }] = await Promise.all([
+    settingsOf(instance, {}, isTolerant ? undefined : null),
     import("../session/bindings.ts"),
     import("../../keys/prefix.ts"),
     import("../../keys/tables.ts"),
     import("../../keys/bindings.ts"),
   ]);
   const { mode_keys, repeat_time: repeat_ms, escape_ms, key_help_ms, word_separators } = settings.values;
-  const { prefix: key, changes: bindings } = await bindingsOf(instance, settings, isTolerant ? warn : undefined);
+  const { prefix: key, changes: bindings } = await bindingsOf(
+    instance,
+    settings,
+    isTolerant ? (error) => warn(ignored(error)) : undefined,
+  );
   const delays = { repeat_ms, escape_ms, key_help_ms };
   const prefix = parsePrefix(key)?.label ?? null;
   const tables = [...new KeyTables(bindings).all].map(([name, table]) => ({

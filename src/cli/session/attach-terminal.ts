@@ -13,7 +13,7 @@ import { watchConfig } from "../../settings/watch.ts";
 import type { Dial } from "../../wire/connection.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
-import { bindingsOf, prefixOf } from "./bindings.ts";
+import { bindingsOf, ignored, prefixOf } from "./bindings.ts";
 import { requireTerminal } from "./require-terminal.ts";
 import { paneAround } from "./surrounding-session.ts";
 
@@ -91,7 +91,11 @@ async function personOf(
   const { mode_keys: modeKeys, repeat_time: repeatMs, colours: colors, underlines } = settings.values;
   const { escape_ms: escapeMs, key_help_ms: keyHelpMs } = settings.values;
   const isFlag = settings.originOf("prefix_key").from === "flag";
-  const { prefix: prefixKey, changes: bindings } = await bindingsOf(instance, settings, fault);
+  const { prefix: prefixKey, changes: bindings } = await bindingsOf(
+    instance,
+    settings,
+    fault && ((error) => fault(ignored(error))),
+  );
   const prefix = isFlag || fault === undefined ? parsePrefix(prefixKey) : prefixOf(prefixKey, fault);
   return { prefix, modeKeys, repeatMs, escapeMs, keyHelpMs, colors, underlines, bindings };
 }

@@ -1,7 +1,7 @@
 /** The key bindings of the settings, checked against the table of operations. */
 
 import type { Instance } from "../../instance/paths.ts";
-import { type Binding, keyLabel } from "../../keys/bindings.ts";
+import { keyLabel, keyName } from "../../keys/bindings.ts";
 import { defaultPrefix, type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { type KeyChanges, KeyTables } from "../../keys/tables.ts";
 import { defined } from "../../protocol/defined.ts";
@@ -29,17 +29,18 @@ export interface PersonBindings {
 export async function bindingsOf(
   instance: Instance,
   settings: LoadedSettings,
-  fault?: (message: string) => void,
+  fault?: (error: WshError) => void,
 ): Promise<PersonBindings> {
   const { keys, values } = settings;
   if (fault === undefined) parsePrefix(prefixKeyOf(settings));
-  const preset: KeyChanges = values.prefix_preset === "tmux" ? await tmuxPreset() : {};
+  const preset =
+    values.prefix_preset === "tmux" ? (await import("../../keys/tmux-preset.ts")).tmuxPresetFor : () => ({});
   const configured = keys.length === 0 ? {} : await configuredIn(settings, fault);
-  const before = { ...preset, ...configured };
+  const before: KeyChanges = { ...preset(null), ...configured };
   const { tmux, prefix } = await byTmux(instance, { modeKeys: values.mode_keys, before });
   const isFlag = settings.originOf("prefix_key").from === "flag";
   const chosen = isFlag || prefix === null ? prefixKeyOf(settings) : prefix;
-  return { prefix: chosen, changes: { ...before, ...tmux }, tmux, configured };
+  return { prefix: chosen, changes: { ...preset(nameOfPrefix(chosen)), ...configured, ...tmux }, tmux, configured };
 }
 
 /** The bindings of `wsh tmux bind-key` in the instance, and the prefix key of `set -g prefix`. */
@@ -56,7 +57,7 @@ async function byTmux(
   return { tmux, prefix: optionPrefix(session.prefix) };
 }
 
-async function configuredIn({ keys }: LoadedSettings, fault?: (message: string) => void): Promise<KeyChanges> {
+async function configuredIn({ keys }: LoadedSettings, fault?: (error: WshError) => void): Promise<KeyChanges> {
   // Loaded only if there is such a table.
   const [{ configuredBindings }, { TARGET_PARAMETER }, { lineCall, operationNamed, requireTakes }] = await Promise.all([
     import("../../keys/configured.ts"),
@@ -77,6 +78,11 @@ async function configuredIn({ keys }: LoadedSettings, fault?: (message: string) 
   });
 }
 
+/** The warning about an entry that has no effect. */
+export function ignored({ message }: WshError): string {
+  return `${message}: ignored`;
+}
+
 /** A warning, in one sentence, about a valid binding that may be a mistake; null: none. */
 export function bindingsNote(changes: KeyChanges): string | null {
   const { missed } = new KeyTables(changes);
@@ -84,8 +90,14 @@ export function bindingsNote(changes: KeyChanges): string | null {
   return `without the prefix ${missed.map(keyLabel).join(", ")} ${missed.length === 1 ? "is" : "are"} bound: programs do not get ${missed.length === 1 ? "it" : "them"}`;
 }
 
-async function tmuxPreset(): Promise<Readonly<Record<string, Binding | null>>> {
-  return (await import("../../keys/tmux-preset.ts")).tmuxPreset;
+/** The name of the prefix key in tables of bindings; null: there is none, or it is invalid. */
+function nameOfPrefix(setting: string): string | null {
+  try {
+    const prefix = parsePrefix(setting);
+    return prefix === null ? null : keyName(prefix.key);
+  } catch {
+    return null;
+  }
 }
 
 /** The prefix key; for an invalid setting, reports the error to `fault` and returns the default. */

@@ -12,28 +12,28 @@ export function hookCall(line: string): LineCall {
   return lineCall(parseCommandLine(line), TARGET_PARAMETER);
 }
 
-/** @throws WshError invalid_setting for the first line that is invalid */
-export function checkHookLines(hooks: readonly WantedInFile<Hook>[]): void {
-  for (const { wanted: hook, path: file, line } of hooks) {
-    if (hook.do === undefined) continue;
-    try {
-      hookCall(hook.do);
-    } catch (thrown) {
-      const message = `${file}:${line}: [[on]] do: ${WshError.from(thrown).message}`;
-      throw new WshError("invalid_setting", message, { key: "on", file, line }, { cause: thrown });
-    }
-  }
+/** The errors of the operation lines, invalid_setting with their places. */
+export function hookLineFaults(hooks: readonly WantedInFile<Hook>[]): WshError[] {
+  return hooks.flatMap((hook) => {
+    const { do: line } = hook.wanted;
+    return line === undefined ? [] : faultOf(hook, "on", "do", () => hookCall(line));
+  });
 }
 
-/** @throws WshError invalid_setting for the first file with a token that cannot be read, or has none */
-export function checkTokens(notices: readonly WantedInFile<Notify>[]): void {
-  for (const { wanted, path: file, line } of notices) {
-    if (wanted.token_file === undefined) continue;
-    try {
-      readToken(wanted.token_file);
-    } catch (thrown) {
-      const message = `${file}:${line}: [[notify]] token_file: ${thrown instanceof Error ? thrown.message : thrown}`;
-      throw new WshError("invalid_setting", message, { key: "notify", file, line }, { cause: thrown });
-    }
+/** The errors of files with a token that cannot be read, or have none: invalid_setting with their places. */
+export function tokenFaults(notices: readonly WantedInFile<Notify>[]): WshError[] {
+  return notices.flatMap((notice) => {
+    const { token_file: file } = notice.wanted;
+    return file === undefined ? [] : faultOf(notice, "notify", "token_file", () => readToken(file));
+  });
+}
+
+function faultOf({ path: file, line }: WantedInFile, key: string, field: string, attempt: () => unknown): WshError[] {
+  try {
+    attempt();
+    return [];
+  } catch (thrown) {
+    const message = `${file}:${line}: [[${key}]] ${field}: ${thrown instanceof Error ? thrown.message : thrown}`;
+    return [new WshError("invalid_setting", message, { key, file, line }, { cause: thrown })];
   }
 }

@@ -87,6 +87,11 @@ export class CopyMode {
     if (wheel !== undefined) this.scroll(-wheel);
   }
 
+  /** Whether a search is being typed, in the last row. */
+  get isTyping(): boolean {
+    return this.prompt !== null;
+  }
+
   close(): void {
     this.over = true;
     this.pointing.close();

@@ -2,7 +2,7 @@
 import { defaultBindings } from "../../keys/bindings.ts";
 import { nameOf } from "../../keys/configured.ts";
 import { parseKeyName } from "../../keys/parse-name.ts";
-import { tmuxPreset } from "../../keys/tmux-preset.ts";
+import { tmuxPresetFor } from "../../keys/tmux-preset.ts";
 import { defined } from "../../protocol/defined.ts";
 import { isCopyTable, printedCommands, requireTableName } from "../bindings/changes.ts";
 import { copyAction } from "../bindings/copy-commands.ts";
@@ -162,7 +162,7 @@ function notes(run: Run, args: Arguments, only: string | null): readonly string[
     if (name === "prefix" && tables.prefix?.cleared !== true) {
       for (const [key, { description }] of defaultBindings) notesByKey.set(key, description);
       if (isPreset)
-        for (const [key, bound] of Object.entries(tmuxPreset))
+        for (const [key, bound] of Object.entries(tmuxPresetFor(prefixKey)))
           if (bound !== null) notesByKey.set(key, bound.description);
     }
     if (tables[name]?.cleared !== true)

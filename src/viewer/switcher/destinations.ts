@@ -119,7 +119,7 @@ export async function destinations(
 function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: string): SwitcherRow[] {
   const ownSession = { session: name, number: Number(id.slice(2)), socket };
   const active = (own: typeof windows): string => activePane({ windows: own })?.id ?? "";
-  const count = windows.length === 1 ? state : `${windows.length} windows`;
+  const count = windows.length === 1 ? state.replaceAll("_", " ") : `${windows.length} windows`;
   const session: SwitcherRow = {
     ...ownSession,
     kind: "session",

@@ -50,6 +50,11 @@ export class PaneCopyMode {
     return this.mode !== null;
   }
 
+  /** Whether a search is being typed, in the last row. */
+  get isTyping(): boolean {
+    return this.look?.isTyping === true;
+  }
+
   /** @throws WshError of the other process, if one is asked */
   async begin({ keys, ...input }: CopyModeInput, pane?: string): Promise<void> {
     const { act } = input;

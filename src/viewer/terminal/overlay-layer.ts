@@ -67,8 +67,9 @@ export class OverlayLayer implements LayerPicture {
     return grid === null ? null : { grid, modes: (program) => this.port.copyMode.modes(program) };
   }
 
+  /** While a search is typed in the last row, a message of an earlier key is not drawn over it. */
   get sign(): string | null {
-    return this.text === null || this.open !== null ? null : message(this.text);
+    return this.text === null || this.open !== null || this.port.copyMode.isTyping ? null : message(this.text);
   }
 
   /** The open dialog. */

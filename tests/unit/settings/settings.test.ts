@@ -159,7 +159,11 @@ describe("an error in config.toml", () => {
     for (const [field, must] of [
       [
         "way = 'ntfy'\nurl = 'http://ntfy.sh/x'",
-        'url is "http://ntfy.sh/x": it must begin with https://, or http:// of',
+        'url is "http://ntfy.sh/x": it must be an https:// address, or an http:// address of this machine',
+      ],
+      [
+        "way = 'webhook'\nurl = 'http://127.0.0.1:80/a b'",
+        'url is "http://127.0.0.1:80/a b": it must be an https:// address, or an http:// address of this machine, without blanks',
       ],
       ["way = 'terminals'\nquiet = '25:00-07:00'", 'quiet is "25:00-07:00": it must have the form 22:00-07:30'],
     ])
