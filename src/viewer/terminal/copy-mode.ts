@@ -52,7 +52,7 @@ export class PaneCopyMode {
 
   /** Whether a search is being typed, in the last row. */
   get isTyping(): boolean {
-    return this.look?.isTyping === true;
+    return this.mode?.isTyping === true;
   }
 
   /** @throws WshError of the other process, if one is asked */
