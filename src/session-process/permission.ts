@@ -113,7 +113,14 @@ export class Permission {
     const answer = await this.ask(request, lacking, operation);
     if (answer !== ONCE) return;
     if (subject().state() !== before) throw subjectChanged(this.port.session.name, operation.name);
-    if (ahead && this.passes.size < MOST_PASSES) this.passes.set(pass, performance.now() + QUESTION_MS);
+    if (ahead) this.allowAhead(pass);
+  }
+
+  /** The same call may begin soon, unless too many others are expected. */
+  private allowAhead(pass: string): void {
+    const now = performance.now();
+    for (const [each, until] of this.passes) if (until <= now) this.passes.delete(each);
+    if (this.passes.size < MOST_PASSES) this.passes.set(pass, now + QUESTION_MS);
   }
 
   /**
