@@ -8,6 +8,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import type { Instance } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
+import { readText } from "../platform/readable.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** Bytes within which the lines of a segment begin: some 6,000 events. */
@@ -75,7 +76,9 @@ type LastEvent = v.InferOutput<typeof LastEventSchema>;
 /** The last event of a session in the newest segments; null: none. @param among number of segments to search */
 export function lastEventOf(directory: string, session: string, among = 2): LastEvent | null {
   for (const segment of segmentsIn(directory).slice(-among).reverse()) {
-    const text = fs.readFileSync(segmentPath(directory, segment), "utf8");
+    // The oldest may be deleted meanwhile.
+    const text = readText(segmentPath(directory, segment));
+    if (text === null) continue;
     const index = text.lastIndexOf(`"session_id":"${session}"`);
     if (index === -1) continue;
     const [line = ""] = text.slice(text.lastIndexOf("\n", index) + 1).split("\n", 1);

@@ -7,7 +7,14 @@ import { forgetCommands } from "../../../src/events/forget.ts";
 import { HookFiles } from "../../../src/events/hook-files.ts";
 import { EventJournal } from "../../../src/events/journal.ts";
 import { EventReader } from "../../../src/events/reader.ts";
-import { eventsDir, KEPT_SEGMENTS, SEGMENT_BYTES, segmentPath, segmentsIn } from "../../../src/events/segments.ts";
+import {
+  eventsDir,
+  KEPT_SEGMENTS,
+  lastEventOf,
+  SEGMENT_BYTES,
+  segmentPath,
+  segmentsIn,
+} from "../../../src/events/segments.ts";
 import { resolveInstance } from "../../../src/instance/paths.ts";
 import { Hooks } from "../../../src/server/hooks/hooks.ts";
 import { until } from "../../support/until.ts";
@@ -207,4 +214,15 @@ test("hooks that cannot be written down are left out, and reported", async () =>
   await until("the next", () => ran.length > 0);
   expect(ran).toEqual(["later"]);
   await hooks.stop();
+});
+
+test("a session's last event is found beside a segment that is deleted meanwhile", () => {
+  const dir = directory();
+  fs.mkdirSync(dir);
+  const last = { event: "bell", session: "dev", session_id: "@s1", tags: ["ci"] };
+  fs.writeFileSync(segmentPath(dir, 1), `${JSON.stringify(last)}\n`);
+  // Listed, but gone when it is read.
+  fs.symlinkSync(join(dir, "gone"), segmentPath(dir, 2));
+  fs.writeFileSync(segmentPath(dir, 3), `${JSON.stringify({ ...last, session_id: "@s2" })}\n`);
+  expect(lastEventOf(dir, "@s1", KEPT_SEGMENTS)).toMatchObject({ session: "dev", tags: ["ci"] });
 });
