@@ -254,6 +254,27 @@ test("an agent reports for itself: it neither speaks for another one, nor makes 
   await wsh.ok("kill", "codexs", "editor", "claudes", "its-own");
 });
 
+test("the history names an agent for what its command line runs, whoever it says that it is", async () => {
+  await byAgent("new", "recorded");
+  expect((await byAgent("exec", "recorded", "--", "echo by-$((40 + 2))")).output).toContain("by-42");
+  await byAgent("new", "raw-recorded");
+  const [answer] = await raw("raw-recorded", { op: "exec", input: { command: "echo raw-$((40 + 2))" } });
+  expect(answer).toContain("raw-42");
+  await wsh.session("persons-own");
+  await wsh.ok("exec", "persons-own", "--", "echo person");
+  const by = async (session: string) => {
+    const { commands } = JSON.parse(await wsh.ok("history", "--json", "--list", "--session", session));
+    return commands.map((command: { by: string }) => command.by);
+  };
+  for (const [session, who] of [
+    ["recorded", "agent"],
+    ["raw-recorded", "agent"],
+    ["persons-own", "person"],
+  ] as const)
+    await until(`the command in '${session}' is the ${who}'s`, async () => (await by(session)).join() === who);
+  await wsh.ok("kill", "recorded", "raw-recorded", "persons-own");
+});
+
 test("a server that an agent starts gives it no buttons of notices, and no token of its choice", async () => {
   const heard: { kind: string; actions: unknown[] }[] = [];
   using sink = Bun.serve({

@@ -19,7 +19,7 @@ import {
 import { type ConditionInput, conditionsFor, splitConditions } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
-import { ownerOf } from "../../protocol/owner.ts";
+import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import { requireInTime } from "../../protocol/requests.ts";
 import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import { receiptKey, receiptOf, witnessOf } from "../receipts.ts";
@@ -169,7 +169,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     clearLine: input.clear_line,
     outputLimit: input.output_limit ?? DEFAULT_OUTPUT_LIMIT,
     readyLimit: input.output_limit ?? READY_OUTPUT_LIMIT,
-    byProgram: context.caller.kind !== "cli",
+    byProgram: context.caller.kind !== "cli" || agentOfCaller(context.caller) !== null,
     hidden: pane.commands.hides(context.caller),
     inTime: () => requireInTime(context.deadline),
     typing: () => witness?.beforeTyping(ownerOf(context.caller)) ?? null,

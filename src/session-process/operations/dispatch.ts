@@ -207,7 +207,9 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   const passwords = passwordAsks.get(pane);
   if (operation.types === true && passwords !== undefined) passwords.drivenBy = agentOfCaller(caller);
   // A person may be using the command line.
-  if (operation.types === true && caller.kind !== "cli") local.ownSession.writer.typed(callerLabel(caller));
+  const agent = agentOfCaller(caller);
+  if (operation.types === true && (caller.kind !== "cli" || agent !== null))
+    local.ownSession.writer.typed(agent ?? callerLabel(caller));
   const result = await withPasswordAsked(passwords, await handlerOf(ofPane, op)(pane, input, context));
   const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
   return isOpen ? withPane(result, pane.id) : result;
