@@ -6,10 +6,11 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { Instance } from "../../instance/paths.ts";
+import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { defaultInstanceName } from "../../protocol/names.ts";
 import type { ViewKeys } from "../../server/options.ts";
-import type { SettingName } from "../../settings/table.ts";
+import type { SettingName, Settings } from "../../settings/table.ts";
 import { collect, requireOptions, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf, warn } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
@@ -126,7 +127,7 @@ async function serve(
     ]);
   // Two instances without a given address must not share one.
   const bind = parseBind(isDefault("bind") && instance.name !== defaultInstanceName ? FREE_PORT : values.bind);
-  const isChosen = (!flags.auth || flags.token !== undefined) && (await mayChooseToken(instance, flags, bind !== null));
+  const isChosen = (!flags.auth || flags.token !== undefined) && (await mayChooseToken(values, flags, bind !== null));
   // Addresses, files and limits applied at the server's start stay; a mistake changes nothing.
   let wanted = loading.wantedOf(settings);
   watchConfig(instance.configFile, () => {
@@ -181,10 +182,16 @@ async function serve(
  * person by it; without TCP, its choice is ignored, since variables are inherited.
  * @throws WshError access_denied
  */
-async function mayChooseToken(instance: Instance, { auth }: ServerFlags, hasTcp: boolean): Promise<boolean> {
-  const { requirePerson } = await import("../session/client.ts");
+async function mayChooseToken(settings: Settings, { auth }: ServerFlags, hasTcp: boolean): Promise<boolean> {
+  const [{ agentOfStarter, knowAgents }, { requireNoAgent }] = await Promise.all([
+    import("../../platform/agent-above.ts"),
+    import("../../protocol/owner.ts"),
+  ]);
+  knowAgents(settings.agents);
+  // A server itself acts for no agent.
+  const starter = { kind: "cli", id: "server", connected: true, ...present({ agent: agentOfStarter() }) } as const;
   try {
-    await requirePerson(instance, `wsh server ${auth ? "--token (WSH_TOKEN)" : "--no-auth (WSH_NO_AUTH)"}`);
+    requireNoAgent(settings, starter, `wsh server ${auth ? "--token (WSH_TOKEN)" : "--no-auth (WSH_NO_AUTH)"}`);
     return true;
   } catch (thrown) {
     if (hasTcp) throw thrown;
