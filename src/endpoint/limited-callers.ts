@@ -4,7 +4,7 @@
  */
 import { eitherSignal } from "../base/either-signal.ts";
 import { requireOwnSession } from "../operations/rights.ts";
-import type { WshError } from "../protocol/errors.ts";
+import { WshError } from "../protocol/errors.ts";
 import { agentOfCaller } from "../protocol/owner.ts";
 import type { PeerRequest } from "../wire/peer.ts";
 
@@ -59,7 +59,10 @@ export class LimitedCallers {
   /** Rechecks the requests after a session has become private. @param lacks returns why a request may no longer be made; null: it may */
   async recheck(lacks: (request: PeerRequest) => Promise<WshError | null>): Promise<void> {
     for (const held of [...this.heldRequests]) {
-      const error = await lacks(held.request);
+      // Without an answer, a caller may not.
+      const error = await lacks(held.request).catch(
+        (thrown) => new WshError("access_denied", WshError.from(thrown).message),
+      );
       if (error !== null && this.heldRequests.has(held)) this.endRequest(held, error);
     }
   }

@@ -87,7 +87,7 @@ function untilClosed(parts: SessionParts, pane: string, owner: Owner | null): Pr
   const hidden = async (): Promise<void> => {
     if (owner?.kind !== "agent" || !session.isPrivate) return;
     const isOwn = session.owner != null && isSameOwner(session.owner, owner);
-    if (!isOwn && !(await permission.isAllowed(owner.name))) closePopup(parts, pane);
+    if (!isOwn && !(await permission.isAllowed(owner.name).catch(() => false))) closePopup(parts, pane);
   };
   const { promise, resolve } = Promise.withResolvers<Exit>();
   let exit = UNKNOWN;
