@@ -221,7 +221,7 @@ const settings = {
     "",
     /^(https?:\/\/[^\s/?#@]+\/?)?$/,
     "an address such as https://box.example.ts.net",
-    "Address of this server behind a proxy, for links of wsh share.",
+    "Address of this server behind a proxy, for links of wsh share and buttons of notices.",
     { env: "WSH_PUBLIC_URL" },
   ),
   tls_cert: text("", path, "a path", "PEM certificate chain for TCP.", { env: "WSH_TLS_CERT" }),

@@ -533,6 +533,19 @@ describe("settings, scripts and completions", () => {
     }
   });
 
+  test("buffer names a file that cannot be used, and says which would do", async () => {
+    const missing = join(wsh.dir, "missing/file");
+    const bytes = join(wsh.dir, "bytes");
+    writeFileSync(bytes, new Uint8Array([0xff, 0xfe]));
+    await wsh.ok("buffer", "set", "a text");
+    for (const [args, message, hint] of [
+      [["load", missing], `'${missing}' cannot be read: ENOENT`, "Give the path of a file that can be read."],
+      [["save", missing], `'${missing}' cannot be written: ENOENT`, "Give the path of a file that can be written."],
+      [["load", bytes], `${bytes} is not UTF-8 text`, "Paste buffers contain only text."],
+    ] as const)
+      expect(await wsh.run("buffer", ...args)).toMatchObject({ code: 1, stderr: `wsh: ${message}\n     ${hint}\n` });
+  });
+
   test("skill lists the guides for agents and prints one", async () => {
     const list = await wsh.ok("skill");
     expect(list).toMatch(/^core-http +API primitives/);

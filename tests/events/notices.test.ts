@@ -117,7 +117,11 @@ test("a question reaches ntfy with its answers as buttons, of which one counts, 
   const [now = "", later = ""] = actions.map(({ url }) => url.replace("https://box.example", ""));
   // Neither a GET nor a guessed link answers.
   expect((await wsh.fetch(later)).status).toBe(405);
-  expect((await wsh.fetch(`${later.slice(0, -3)}AAA`, { method: "POST" })).status).toBe(403);
+  const guessed = await wsh.fetch(`${later.slice(0, -3)}AAA`, { method: "POST" });
+  expect(guessed.status).toBe(403);
+  expect(await guessed.json()).toMatchObject({
+    error: { code: "auth_invalid", hint: expect.stringMatching(/^The address of each button is in its notice/) },
+  });
   expect(await (await wsh.fetch(later, { method: "POST" })).json()).toEqual({ state: "answered" });
   expect(await (await ask).json()).toMatchObject({ answer: "später", answered_by: "notice" });
   for (const again of [later, now]) expect((await wsh.fetch(again, { method: "POST" })).status).toBe(404);

@@ -176,7 +176,7 @@ function textOf(bytes: Uint8Array, source: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new WshError("invalid_request", `${source} is not UTF-8 text`);
+    throw new WshError("invalid_request", `${source} is not UTF-8 text`, { hint: "Paste buffers contain only text." });
   }
 }
 
@@ -185,6 +185,12 @@ function onFile<T>(path: string, how: string, use: () => T): T {
   try {
     return use();
   } catch (error) {
-    throw new WshError("invalid_request", `'${path}' cannot be ${how}: ${errorCode(error)}`, {}, { cause: error });
+    const hint = `Give the path of a file that can be ${how}.`;
+    throw new WshError(
+      "invalid_request",
+      `'${path}' cannot be ${how}: ${errorCode(error)}`,
+      { hint },
+      { cause: error },
+    );
   }
 }

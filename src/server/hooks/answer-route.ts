@@ -24,7 +24,9 @@ export function mountAnswers(app: Hono<AppEnv>, instance: Instance, call: Call):
     const addressed = answerOf(ensureNoticeKey(instance), c.req.param("code"));
     if (addressed === null) {
       wrong.add(peer);
-      throw new WshError("auth_invalid", "this is not an address of a notice");
+      const hint =
+        "The address of each button is in its notice; the question can also be answered at a terminal or in the page.";
+      throw new WshError("auth_invalid", "this is not an address of a notice", { hint });
     }
     const { session, ask: ask_id, answer } = addressed;
     const via = { token: NOTICE_TOKEN, peer };
