@@ -204,3 +204,30 @@ test("an error names its line, value and the allowed values, and keeps nobody fr
   fs.writeFileSync(other.instance.configFile, '[[on]]\nevent = "bell"\ndo = "no.such thing=1"\n');
   expect((await other.run("config", "check")).stderr).toContain("config.toml:1: [[on]] do: no operation 'no.such'");
 });
+
+test("every mistake of the settings is listed, each with what is valid", async () => {
+  const config = [
+    'status_position = "left"\nstatuss = "on"\nprefix_key = "C-i"',
+    '[keys]\n"zz" = "pane.split"\n"g" = "pane.nope"',
+    '[[on]]\nevent = "bel"\nrun = ["x"]\n[[on]]\nevent = "bell"\ndo = "no.op"',
+    '[[notify]]\nway = "pigeon"\n[[notify]]\nway = "ntfy"\nurl = "https://ntfy.sh/x"\ntoken_file = "/nonexistent"\n',
+  ];
+  await using other = new Wsh({ config: config.join("\n") });
+  const { code, stderr, stdout } = await other.run("config", "check");
+  expect([code, stdout]).toEqual([1, ""]);
+  const expected: readonly [line: number, text: string][] = [
+    [1, 'status_position is "left", expected one of bottom, top'],
+    [2, "unknown setting 'statuss'\n     Did you mean status?"],
+    [3, "prefix_key Ctrl+i is the Tab key"],
+    [5, '[keys] "zz": unknown key "zz"'],
+    [6, "[keys] \"g\": no operation 'pane.nope'"],
+    [8, '[[on]] event is "bel"'],
+    [10, "[[on]] do: no operation 'no.op'"],
+    [14, '[[notify]] way is "pigeon"'],
+    [15, "[[notify]] token_file: ENOENT"],
+  ];
+  for (const [line, text] of expected) expect(stderr).toContain(`config.toml:${line}: ${text}`);
+  expect(stderr.match(/^wsh: /gm)).toHaveLength(expected.length);
+  // A reload reports them as well, and changes nothing.
+  expect(await other.run("config", "reload")).toMatchObject({ code: 1, stdout: "", stderr });
+});
