@@ -546,6 +546,18 @@ describe("settings, scripts and completions", () => {
       expect(await wsh.run("buffer", ...args)).toMatchObject({ code: 1, stderr: `wsh: ${message}\n     ${hint}\n` });
   });
 
+  test("notify says why nobody sees the message", async () => {
+    await wsh.session("unseen");
+    expect(await wsh.run("notify", "hello", "--session", "unseen")).toMatchObject({
+      code: 1,
+      stderr: "wsh: no terminal is attached to session 'unseen'\n",
+    });
+    expect(await wsh.run("notify", " ", "--session", "unseen")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("wsh: the message is empty\n"),
+    });
+  });
+
   test("skill lists the guides for agents and prints one", async () => {
     const list = await wsh.ok("skill");
     expect(list).toMatch(/^core-http +API primitives/);

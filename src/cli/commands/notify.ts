@@ -1,6 +1,8 @@
 /** `wsh notify`: shows a message at the terminals of a session. */
 import type { Command } from "commander";
+import { UsageError } from "../arguments.ts";
 import { atTarget } from "../panes/target.ts";
+import { complain } from "../print.ts";
 
 export function register(program: Command): void {
   program
@@ -11,7 +13,10 @@ export function register(program: Command): void {
     )
     .option("--session <name>", "the session (default: this one)")
     .action(async (message: string, { session }: { readonly session?: string }, command: Command) => {
+      if (message.trim() === "") throw new UsageError("the message is empty");
       const { terminals } = await atTarget(command, session, (at) => at.call("terminal.show", { message }));
-      if (terminals === 0) process.exitCode = 1;
+      if (terminals > 0) return;
+      process.exitCode = 1;
+      complain(`no terminal is attached to ${session === undefined ? "this session" : `session '${session}'`}`);
     });
 }
