@@ -1,9 +1,10 @@
 /**
  * Consequences when a session becomes private: its panes in other processes are notified, and overlays, panels and
  * captures of AI agents that may no longer see it are removed. Their requests and streams end in
- * endpoint/limited-callers.ts.
+ * endpoint/limited-callers.ts. The same when a pane that runs here becomes another session's private one.
  */
 import { present } from "../protocol/defined.ts";
+import type { LocalPane } from "./panes/local-pane.ts";
 import type { SessionParts } from "./parts.ts";
 
 export function followPrivacy(parts: SessionParts): void {
@@ -37,12 +38,21 @@ async function remember({ session, instance }: SessionParts): Promise<void> {
   await rememberPrivate(instance, { id, ...present({ owner }) }, isPrivate).catch(() => {});
 }
 
-async function takeBack({ session, locals, permission }: SessionParts): Promise<void> {
-  const all = [session, ...[...locals.values()].map(({ ownSession }) => ownSession)];
+/** A pane that runs here belongs to a session that is, or is no longer, private. */
+export function setGuestPrivate({ session }: SessionParts, { ownSession }: LocalPane, on: boolean): void {
+  const hasBecome = on && !ownSession.isPrivate;
+  ownSession.setPrivate(on);
+  if (hasBecome) session.events.emit("private", undefined);
+}
+
+async function takeBack({ session, locals, content, permission }: SessionParts): Promise<void> {
+  const ofPanes = [...locals.values()].map(({ ownSession }) => ownSession);
+  const isWhole = session.isPrivate || content.privateOwners.length > 0;
+  const all = isWhole ? [session, ...ofPanes] : ofPanes.filter(({ isPrivate }) => isPrivate);
   const agents = all.flatMap(({ makers, keyboard }) => [...makers.agents, keyboard.owner?.agent ?? ""]);
   for (const agent of new Set(agents)) {
     const isOwn = session.owner?.kind === "agent" && session.owner.name === agent;
-    if (isOwn || (await permission.isAllowed(agent))) continue;
+    if (isOwn || (await permission.isAllowed(agent).catch(() => false))) continue;
     for (const { makers, keyboard } of all) {
       makers.removeOf(agent);
       if (keyboard.owner?.agent === agent) keyboard.release();

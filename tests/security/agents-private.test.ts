@@ -74,3 +74,26 @@ test("WebSockets of every kind, waits and subscriptions of an agent end; a perso
   // Nobody was asked.
   expect(await (await gateway.unix("/sessions/s/ask")).json()).toEqual([]);
 });
+
+test("so they do for a pane in it that another session's process runs, and when such a pane comes to a private session", async () => {
+  const agent = { Authorization: `Bearer ${token}`, "Wsh-Agent": "claude" };
+  for (const name of ["desk", "safe", "work"]) await gateway.create({ name });
+  await gateway.ok("private", "safe", "on");
+  const opened = async () => {
+    const pane = (await gateway.ok("split", "work", "--", "cat")).trim();
+    const all = ["raw", "json"].map((kind) => `/sessions/${encodeURIComponent(pane)}/ws/${kind}`);
+    const its = await Promise.all(all.map((path) => gateway.ws(path, agent)));
+    expect((await its[1]?.call("subscribe", { events: ["lines"] }))?.error).toBeUndefined();
+    const own = await gateway.ws(all[0] ?? "", gateway.bearer);
+    return { pane, its, own };
+  };
+  const [one, other] = [await opened(), await opened()];
+  await gateway.ok("pane", "move", one.pane, "--to", "desk");
+  await gateway.ok("private", "desk", "on");
+  await gateway.ok("pane", "move", other.pane, "--to", "safe");
+  for (const { pane, its, own } of [one, other]) {
+    for (const socket of its) expect(await socket.closed).toMatchObject({ code: 1008 });
+    await gateway.type(pane, "hid-43\r");
+    await until("the person sees it", () => own.text.includes("hid-43"));
+  }
+});

@@ -20,6 +20,7 @@ import { Connection } from "../../wire/connection.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import type { PaneKeeper } from "../pane-keeper.ts";
 import type { SessionParts } from "../parts.ts";
+import { setGuestPrivate } from "../privacy.ts";
 import { promptHere, typeHere } from "./guest-secrets.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { paneTerminal } from "./pane-terminal.ts";
@@ -337,7 +338,7 @@ export async function handleGuestRequest(
       if (local.home !== null) await keeper.lend(local, v.parse(NamedSchema, request.input));
       return {};
     case "peer.private_pane":
-      if (local.home !== null) local.ownSession.setPrivate(v.parse(v.object({ on: v.boolean() }), request.input).on);
+      if (local.home !== null) setGuestPrivate(parts, local, v.parse(v.object({ on: v.boolean() }), request.input).on);
       return {};
     case "peer.secret_prompt":
       return promptHere(local);
