@@ -65,11 +65,21 @@ export function agentAbove(pid: number): string | null {
   return left ?? owner ?? named;
 }
 
-/** The agent that started this process; null: none did, or another process of ours. Valid until it leaves its pane. */
+/**
+ * The agent that started this process; null: none did, or another process of ours. Valid until it leaves its pane. A
+ * process that has lost its starter is identified as every orphan: by its environment, and by the pane in which it was
+ * started.
+ */
 export function agentOfStarter(): string | null {
   const { processes, listeners } = platform();
+  const above = agentAbove(process.ppid);
   const own = processes.stat(process.pid);
-  return agentAbove(process.ppid) ?? (own === null || listeners === null ? null : agentInPaneOf(own, listeners));
+  if (above !== null || own === null || listeners === null) return above;
+  const left = agentInPaneOf(own, listeners);
+  // Our processes pass on their environment, which may be that of an agent that has started them.
+  if (left !== null || isOurs(process.ppid, processes.args(process.ppid))) return left;
+  const env = listeners.environment(process.pid);
+  return ownerIn(env) ?? agentInEnvironment(env);
 }
 
 /**

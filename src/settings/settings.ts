@@ -14,7 +14,7 @@ import { readRegularFile } from "../base/regular-file.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { ConfiguredKey } from "../keys/configured.ts";
 import type { LogLevel } from "../log/log.ts";
-import { agentAbove } from "../platform/agent-above.ts";
+import { agentOfStarter } from "../platform/agent-above.ts";
 import { startFault } from "../platform/executable.ts";
 import { defined } from "../protocol/defined.ts";
 import { editDistance } from "../protocol/edit-distance.ts";
@@ -147,10 +147,7 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
   };
 }
 
-/**
- * The AI agent above this process, or the one for which its starter acted, cached at the first use; undefined: not
- * determined yet.
- */
+/** The AI agent that started this process, cached at the first use; undefined: not determined yet. */
 let above: string | null | undefined;
 
 /**
@@ -159,7 +156,7 @@ let above: string | null | undefined;
  */
 function agentThatChose(from: Pick<SettingOrigin, "from"> | undefined, path: string): string | null {
   if (from?.from === "file" && path === join(os.userInfo().homedir, ".config/wsh/config.toml")) return null;
-  above ??= process.env.WSH_AGENT ?? agentAbove(process.ppid);
+  above ??= process.env.WSH_AGENT ?? agentOfStarter();
   return above;
 }
 
@@ -169,7 +166,7 @@ type OrElse = <T>(attempt: () => T, fallback: T, instead?: string) => T;
 /** Hooks and notices of the settings. */
 export function wantedOf(loaded: Pick<LoadedSettings, "hooks" | "notices" | "agent">): readonly EventConsumer[] {
   const all = [...loaded.hooks, ...loaded.notices];
-  if (all.length === 0) return [];
+  // Determined at the first load, even without hooks: this process may leave the pane in which it was started.
   const { agent } = loaded;
   return all.map(({ wanted }) => (agent === null ? wanted : { ...wanted, agent }));
 }

@@ -317,3 +317,76 @@ test("a server that an agent starts gives it no buttons of notices, and no token
         (await asAgent(more, ...program, "-L", "other", "server", "--bind", "127.0.0.1:0", ...args, ...how)).error,
       ]).toEqual([{ more, args, how }, expect.stringContaining("claude may not use wsh server")]);
 });
+
+/**
+ * Runs wsh as an orphan that has taken the place of the process which lost its parent: no agent is above it. Its
+ * settings are an agent's choice.
+ * @param start starts the script
+ * @returns the beginning of its output
+ */
+async function orphaned(
+  start: (script: string) => Promise<unknown>,
+  { env = {}, stdin = "/dev/null" }: { env?: Readonly<Record<string, string>>; stdin?: string },
+  ...args: readonly string[]
+): Promise<string> {
+  const chosen = join(wsh.dir, "everything.toml");
+  fs.writeFileSync(chosen, 'agents_may = "everything"\n');
+  const [script, output] = [join(wsh.dir, "orphan.sh"), join(wsh.dir, "orphan.out")];
+  fs.rmSync(output, { force: true });
+  const variables = Object.entries({ ...wsh.env, WSH_CONFIG: chosen, ...env }).map(
+    ([key, value]) => `${key}='${value}'`,
+  );
+  fs.writeFileSync(
+    script,
+    `#!/bin/bash
+    (
+      while read -r _ _ _ parent _ < /proc/$BASHPID/stat; [ "$parent" = $$ ]; do sleep 0.01; done
+      exec env -i ${variables.join(" ")} setsid ${program.join(" ")} ${args.join(" ")}
+    ) < ${stdin} > ${output} 2>&1 &`,
+    { mode: 0o700 },
+  );
+  await start(script);
+  return until("the orphan's answer", () => (fs.existsSync(output) && fs.readFileSync(output, "utf8")) || null);
+}
+
+test("an orphan of an agent cannot choose settings by which agents may do everything", async () => {
+  await byAgent("new", "of-orphan", "--", "bash", "--norc");
+  await wsh.session("not-shown", "--", "sleep 300");
+  const inPane = (script: string) => byAgent("send", "of-orphan", `env -u WSH_AGENT ${script}`, "--keys", "Enter");
+  const here = (script: string) => Bun.spawn([script], { env: { PATH: wsh.env.PATH ?? "" } }).exited;
+  for (const [start, env] of [
+    [inPane, {}],
+    // Outside every pane, an agent's variable is enough.
+    [here, { CLAUDECODE: "1" }],
+  ] as const) {
+    expect(await orphaned(start, { env }, "agents", "--allow", "allowed-itself")).toContain("may not use wsh agents");
+    expect(await orphaned(start, { env }, "token", "create", "own", "--access", "admin")).toContain(
+      "may not use wsh token",
+    );
+  }
+  expect(await wsh.ok("agents", "--allowed")).not.toContain("allowed-itself");
+  // The same for a session process that it starts by hand, which would speak for it to others.
+  for (const [start, env, name] of [
+    [inPane, {}, "hand-1"],
+    [here, { CLAUDECODE: "1" }, "hand-2"],
+  ] as const) {
+    const stdin = join(wsh.dir, "spec.json");
+    const create = { name, command: "sleep 300" };
+    const spec = {
+      socket: wsh.instance.httpSocket,
+      create,
+      naming: "number",
+      env: wsh.env,
+      cwd: wsh.dir,
+      nofile: null,
+    };
+    fs.writeFileSync(stdin, JSON.stringify(spec));
+    expect(await orphaned(start, { env, stdin }, "session-process")).toContain('"ok":true');
+    expect((await wsh.list()).find((each) => each.name === name)?.owner?.kind).toBe("agent");
+    expect(await raw(name, { op: "window.create", input: { view: "not-shown" } })).toEqual([
+      expect.stringMatching(/^access_denied: .* in 'not-shown'/),
+    ]);
+    await wsh.ok("kill", name);
+  }
+  await wsh.ok("kill", "of-orphan", "not-shown");
+});
