@@ -39,6 +39,9 @@ const FRESH_MS = 2_000;
 const STALE_MS = 2_000;
 /** Longest wait for the gateway to identify itself, in ms: a round trip around the world, and a busy machine. */
 const HELLO_MS = 5_000;
+/** Longest time that a server which cuts connections may take to end, in ms: as long as a busy machine needs. */
+const ENDING_MS = 2_000;
+const ENDING_POLL_MS = 50;
 /** How many pings may stay unanswered during a call. */
 const MISSED_PINGS = 2;
 /** Largest answer that is read, in bytes: many times the maximum result of an operation. */
@@ -249,13 +252,18 @@ export class HttpLink implements Link, Carrying {
     }
   }
 
-  /** Asks a second time if the first one met a server that was just ending, after which another one is started. */
+  /** Asks again while it meets a server that is just ending, after which another one is started. */
   private async askReopened(): Promise<LinkHello> {
-    const base = await this.reopened();
-    return this.askHello(base).catch(async (thrown: WshError) => {
-      if (errorCode(thrown.cause) !== "ECONNRESET") throw thrown;
-      return this.askHello(await this.reopened());
-    });
+    const until = performance.now() + ENDING_MS;
+    for (;;) {
+      try {
+        return await this.askHello(await this.reopened());
+      } catch (thrown) {
+        const isEnding = thrown instanceof WshError && errorCode(thrown.cause) === "ECONNRESET";
+        if (!isEnding || performance.now() > until) throw thrown;
+        await Bun.sleep(ENDING_POLL_MS);
+      }
+    }
   }
 
   private reopened(): Promise<Base> {

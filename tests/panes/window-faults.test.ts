@@ -90,12 +90,14 @@ test(
         const wanted = windows.map((window) => [window.panes]);
         await until(`${at}: the windows`, async () => Bun.deepEquals(await found(), wanted)).catch(() => {});
         expect([at, await found()]).toEqual([at, wanted]);
-        for (const pane of panes)
-          expect([at, pane, await wsh.run("screen", pane)]).toEqual([
-            at,
-            pane,
-            expect.objectContaining({ stdout: expect.stringContaining(`mark-1${pane.slice(1)}`) }),
-          ]);
+        for (const pane of panes) {
+          // After a kill a moment may pass until the pane's session has the process that runs it.
+          const screen = await until(`${at}: the screen of ${pane}`, async () => {
+            const { code, stdout } = await wsh.run("screen", pane);
+            return code === 0 && stdout;
+          });
+          expect([at, pane, screen]).toEqual([at, pane, expect.stringContaining(`mark-1${pane.slice(1)}`)]);
+        }
         await Promise.all(names.map((name) => wsh.run("kill", name)));
       }
     }
