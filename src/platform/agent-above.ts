@@ -34,25 +34,28 @@ export function knowAgents(entries: readonly string[]): void {
 
 /**
  * @param pid the first ancestor
+ * @param isHiddenOurs whether a process that cannot be examined may be one of ours
  * @returns the nearest agent's name; null: none is found. The variable of the outermost process counts: it is the one
  * that the pane's program has, and each program below may choose another.
  */
-export function agentAbove(pid: number): string | null {
+export function agentAbove(pid: number, isHiddenOurs = true): string | null {
   const { processes, listeners } = platform();
   const first = processes.stat(pid);
   let named: string | null = null;
   let owner: string | null = null;
   let below: Stat | null = null;
   let inPane: (() => string | null) | null = null;
+  let hidden = 0;
   for (let stat = first, depth = 0; stat !== null && stat.pid > 1 && depth < MAX_DEPTH; depth++) {
     const args = processes.args(stat.pid);
     const agentMatch = match({ name: stat.name, args });
     if (agentMatch !== null) return agentMatch.name;
     const role = inPane === null ? ourRole(stat.pid, args) : null;
-    if (role !== null) {
+    if (role === "certain" || (role === "probable" && isHiddenOurs)) {
       const [top, starter, paneOwner] = [below, stat.pid, owner];
       inPane = () => (top === null ? null : agentOfPane(top, starter, paneOwner));
       if (role === "certain") return inPane();
+      hidden = stat.pid;
     }
     const env = listeners?.environment(stat.pid) ?? [];
     owner = ownerIn(env) ?? owner;
@@ -60,7 +63,8 @@ export function agentAbove(pid: number): string | null {
     below = stat;
     stat = processes.stat(stat.ppid);
   }
-  if (inPane !== null) return inPane();
+  // A program of an agent can hide, too, but it has ancestors, or the mark of its pane.
+  if (inPane !== null) return inPane() ?? agentAbove(hidden, false);
   const left = first === null || listeners === null ? null : agentInPaneOf(first, listeners);
   return left ?? owner ?? named;
 }
@@ -100,8 +104,9 @@ function agentOfPane(top: Stat, starter: number, owner: string | null): string |
   return agentOfProgram(top, starter) ?? owner ?? (paneOf(top.pid)?.isAgents === true ? ENDED_AGENT : null);
 }
 
+/** A process that cannot be examined may have set its own mark. */
 function paneOf(pid: number) {
-  return startedIn(pid, (process) => isOurs(process, platform().processes.args(process)));
+  return startedIn(pid, (process) => ourRole(process, platform().processes.args(process)) === "certain");
 }
 
 function ownerIn(env: readonly string[]): string | null {
