@@ -11,6 +11,7 @@ import { orUntil } from "../base/deadline.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { openLogFile } from "../log/log.ts";
 import { withoutMarks } from "../platform/marked-processes.ts";
+import { givesOtherCode } from "../platform/other-code.ts";
 import { type ErrorCode, WshError } from "../protocol/errors.ts";
 import { isRecord } from "../protocol/json.ts";
 import { ownProgram } from "./own-program.ts";
@@ -45,9 +46,10 @@ export function selfCommand(args: readonly string[]): string[] {
 /** Returns the child's environment. A relative path of a configuration is made absolute: the child's cwd is `/`. */
 export function childEnv(instance: Instance, options: SpawnOptions): Record<string, string> {
   const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries(options.env ?? process.env)) if (value !== undefined) env[name] = value;
-  // Others recognise our processes by their file, unless such variables give them other code, as tests of the source do.
-  if (isCompiled) for (const name of ["BUN_OPTIONS", "LD_PRELOAD", "LD_AUDIT"]) delete env[name];
+  // Tests of the source give it other code.
+  const isPassed = (name: string): boolean => !isCompiled || !givesOtherCode(name);
+  for (const [name, value] of Object.entries(options.env ?? process.env))
+    if (value !== undefined && isPassed(name)) env[name] = value;
   if (instance.configNamed) env.WSH_CONFIG = instance.configFile;
   return env;
 }

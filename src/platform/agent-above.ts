@@ -8,6 +8,7 @@ import type { OwnerProcess } from "../protocol/owner.ts";
 import { agentOfProgram } from "./agent-programs.ts";
 import { hasLeftPane, startedIn } from "./child-limits.ts";
 import { type AgentTable, agentInEnvironment, agentTable } from "./known-agents.ts";
+import { givesOtherCode } from "./other-code.ts";
 import { platform } from "./platform.ts";
 import type { Listeners, Stat } from "./port.ts";
 import { withoutDeletedMark } from "./readable.ts";
@@ -21,9 +22,6 @@ const ENDED_AGENT = "an AI agent";
 const ENDED_CALLER = "a process that has ended";
 /** `wsh`, renamed or not, or its source. */
 const program = /(?:^|\/)(?:wsh[^/]*|main\.ts)$/;
-
-/** Variables by which a process runs other code than its file's. */
-const otherCode = /^(?:BUN_BE_BUN|BUN_OPTIONS|LD_PRELOAD|LD_AUDIT)=/;
 
 let match: AgentTable = agentTable();
 
@@ -196,6 +194,6 @@ function ourRole(pid: number, args: readonly string[]): "certain" | "probable" |
   if (!hasLeftPane(pid)) return null;
   const file = processes.executable(pid);
   if (file === null) return "probable";
-  const isOtherCode = listeners.environment(pid).some((each) => otherCode.test(each));
+  const isOtherCode = listeners.environment(pid).some(givesOtherCode);
   return withoutDeletedMark(file) === withoutDeletedMark(process.execPath) && !isOtherCode ? "certain" : null;
 }

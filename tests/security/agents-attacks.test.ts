@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { givesOtherCode } from "../../src/platform/other-code.ts";
 import { parseTarget } from "../../src/protocol/names.ts";
 import { findSession } from "../../src/registry/registry.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
@@ -389,4 +390,67 @@ test("an orphan of an agent cannot choose settings by which agents may do everyt
     await wsh.ok("kill", name);
   }
   await wsh.ok("kill", "of-orphan", "not-shown");
+});
+
+test("a ticket for a WebSocket over TCP is that of the agent which got it", async () => {
+  await wsh.session("by-ticket", "--", "sleep 300");
+  const server = wsh.spawn(["server", "--bind", "127.0.0.1:0"]);
+  const { host } = await wsh.address(server);
+  const script = `
+    const answer = await fetch("http://x/auth/ws-ticket", { method: "POST", unix: ${JSON.stringify(wsh.instance.httpSocket)} });
+    const { ticket } = await answer.json();
+    const socket = new WebSocket("ws://${host}/ws/json?ticket=" + ticket);
+    socket.onopen = () => socket.send(JSON.stringify({ id: 1, method: "kill_session", session: "by-ticket" }));
+    socket.onmessage = ({ data }) => {
+      if (JSON.parse(data).id !== 1) return;
+      console.log(data);
+      process.exit();
+    };`;
+  const { output } = await asAgent({}, process.execPath, "-e", script);
+  expect(JSON.parse(output).error).toMatchObject({
+    code: "access_denied",
+    message: expect.stringMatching(/^claude may not/),
+  });
+  await wsh.ok("kill", "by-ticket");
+  server.kill("SIGTERM");
+  await server.exited;
+});
+
+test("a session process with code of an agent acts for the agent", async () => {
+  await wsh.session("by-code", "--", "sleep 300");
+  const code = join(wsh.dir, "other-code.js");
+  const words = JSON.stringify([...program, "kill", "by-code"]);
+  fs.writeFileSync(
+    code,
+    `if (process.argv.includes("session-process")) {
+      const { stderr } = Bun.spawnSync(${words}, { stderr: "pipe", env: { ...process.env, BUN_INSPECT_PRELOAD: undefined } });
+      console.error(stderr.toString());
+      process.exit(0);
+    }`,
+  );
+  const { error } = await asAgent({ BUN_INSPECT_PRELOAD: code }, ...program, "session-process");
+  expect(error).toContain("claude may not session.kill");
+  for (const name of ["LD_LIBRARY_PATH", "BUN_TCC_OPTIONS"]) expect(givesOtherCode(`${name}=/x`)).toBe(true);
+  for (const name of ["BUN_INSTALL", "BUN_JSC_useJIT", "LD_BIND_NOW"]) expect(givesOtherCode(`${name}=1`)).toBe(false);
+  await wsh.ok("kill", "by-code");
+});
+
+test("a server keeps nothing for each name that an agent gives itself", async () => {
+  const server = wsh.spawn(["server", "--bind", "none"]);
+  await until("the server", () => fs.existsSync(wsh.instance.httpSocket));
+  const descriptors = (): number => fs.readdirSync(`/proc/${server.pid}/fd`).length;
+  const before = descriptors();
+  const script = `
+    for (const name of process.argv.slice(1))
+      Bun.spawnSync([process.execPath, "-e", 'await fetch("http://x/health", { unix: process.env.HTTP })'],
+        { env: { ...process.env, WSH_AGENT: name } });`;
+  const names = Array.from({ length: 40 }, (_, index) => `made-up-${index}`);
+  const child = Bun.spawn([process.execPath, "-e", script, ...names], {
+    env: { ...wsh.env, HTTP: wsh.instance.httpSocket },
+  });
+  expect(await child.exited).toBe(0);
+  // Each name had a listening socket and its directory's descriptor.
+  await until("unused ones are closed", () => descriptors() < before + 2 * 20);
+  server.kill("SIGTERM");
+  await server.exited;
 });

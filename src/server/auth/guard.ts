@@ -23,6 +23,8 @@ export type Verdict =
       readonly expiresAt?: number;
       /** Set for a link given to others. */
       readonly share?: true;
+      /** The AI agent that got the ticket, which it may use over TCP. */
+      readonly agent?: string;
     }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
 

@@ -40,9 +40,9 @@ export function actingFor(
   c: AppContext,
   caller: Omit<Caller, "only" | "via" | "agent">,
 ): Acting & { ended?: AbortSignal } {
-  const { access, tokenName: token, tokenId: id, session, endSignal } = c.get("verdict");
+  const { access, tokenName: token, tokenId: id, session, endSignal, agent: ofTicket } = c.get("verdict");
   const via = { token, id, peer: c.env.peer };
-  const agent = c.env.agent ?? c.req.header(AGENT_HEADER);
+  const agent = c.env.agent ?? ofTicket ?? c.req.header(AGENT_HEADER);
   return {
     access,
     caller: { ...caller, via, ...defined({ only: session, agent }) },

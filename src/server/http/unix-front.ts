@@ -13,12 +13,16 @@ import { type NamelessSocket, withoutName } from "../../platform/nameless-socket
 import { Outbox } from "../../wire/outbox.ts";
 import { Wire, type WireEvents } from "../../wire/socket.ts";
 
+/** Agents whose server remains without a connection: callers name agents as they like. */
+const MOST_UNUSED = 16;
 /** Letters of a socket's name, which cannot be guessed where the name must remain. */
 const NAME_LETTERS = 8;
 
 interface Inner {
   readonly server: { stop(closeActive?: boolean): Promise<void> };
   readonly socket: NamelessSocket;
+  /** Open connections. */
+  users: number;
 }
 
 interface UnixFrontOptions {
@@ -50,9 +54,14 @@ export class UnixFront {
 
   private accept(wire: Wire, directory: string): WireEvents {
     const pid = wire.peerPid;
-    const { socket } = this.innerFor(pid === null ? null : this.options.agentAt(pid), directory);
+    const inner = this.innerFor(pid === null ? null : this.options.agentAt(pid), directory);
+    const { socket } = inner;
+    inner.users++;
     const end = (): void => {
-      this.open.delete(end);
+      if (this.open.delete(end)) {
+        inner.users--;
+        this.endUnused();
+      }
       wire.end();
       there?.end();
     };
@@ -99,8 +108,17 @@ export class UnixFront {
     if (known !== undefined) return known;
     const named = join(directory, `h.${randomToken(NAME_LETTERS)}`);
     const server = this.options.serve(named, agent);
-    const made = { server, socket: withoutName(named) };
+    const made = { server, socket: withoutName(named), users: 0 };
     this.inner.set(agent, made);
     return made;
+  }
+
+  /** Ends the oldest servers of agents that nobody uses. */
+  private endUnused(): void {
+    const unused = [...this.inner].filter(([agent, { users }]) => agent !== null && users === 0);
+    for (const [agent, { server, socket }] of unused.slice(0, -MOST_UNUSED)) {
+      this.inner.delete(agent);
+      void server.stop(true).finally(() => socket.close());
+    }
   }
 }

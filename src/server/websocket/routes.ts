@@ -6,6 +6,7 @@
 import type { Hono } from "hono";
 import type { AuditLog } from "../../log/audit/audit-log.ts";
 import type { Call, CallContext } from "../../operations/call.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
 import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
@@ -68,7 +69,9 @@ export class WebSocketRoutes {
       const context = { ...wsContext(c), signal: c.req.raw.signal };
       let result = "ok";
       try {
-        return c.json({ ticket: tickets.issue(c.get("verdict"), shareOf(context)) });
+        const { agent } = context.caller;
+        const ticket = tickets.issue({ ...c.get("verdict"), ...defined({ agent }) }, shareOf(context));
+        return c.json({ ticket });
       } catch (thrown) {
         result = WshError.from(thrown).code;
         throw thrown;
