@@ -283,11 +283,11 @@ function summaryOf({ access, summary }: GuardedOperation): string {
   return access === "observe" ? `Read from a private session: ${first.toLowerCase()}${rest.join("")}.` : `${summary}.`;
 }
 
-/** Bytes that a call types, shown as text. */
+/** The whole input; bytes that a call types are shown as text. */
 function readable(input: unknown): unknown {
   if (typeof input !== "object" || input === null) return input ?? {};
   const isBytes = "encoding" in input && input.encoding === "base64" && "data" in input;
-  return isBytes ? Buffer.from(String(input.data), "base64").toString() : input;
+  return isBytes ? { ...input, data: Buffer.from(String(input.data), "base64").toString() } : input;
 }
 
 function inputTooLong(session: string, agent: Owner, operation: string, length: number, most: number): WshError {

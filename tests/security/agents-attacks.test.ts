@@ -125,6 +125,20 @@ test("a dialog about one of several panes says what the command does there", asy
   expect(await sent).toEqual([expect.stringContaining("access_denied")]);
 });
 
+test("a dialog shows everything that a call contains, also beside bytes", async () => {
+  await using person = await asking("bytes");
+  const bytes = { encoding: "base64", data: Buffer.from("harmless").toString("base64") };
+  for (const [op, more, shown] of [
+    ["input.send", { keys: ["F7"] }, '"keys":["F7"]'],
+    ["exec", { command: "reboot" }, '"command":"reboot"'],
+  ] as const) {
+    const sent = raw("bytes", { op, input: { ...bytes, ...more } });
+    const dialog = await person.answer("4", "act on session 'bytes'");
+    for (const text of [shown, '"harmless"']) expect(dialog).toContain(text);
+    expect(await sent).toEqual([expect.stringContaining("access_denied")]);
+  }
+});
+
 test("what is allowed once for a pane is not allowed for its session", async () => {
   await using person = await asking("drawn");
   const [pane] = await panesOf("drawn");
