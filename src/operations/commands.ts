@@ -211,7 +211,6 @@ export const commandOperations = [
     name: "process.wait",
     scope: "pane",
     access: "operate",
-    forAgents: "any",
     grant: "own-panes",
     summary: "Wait for the end of the session's own program and read its output",
     input: v.object({

@@ -61,7 +61,7 @@ export interface Operation<
   readonly gives?: "sessions" | "commands";
   /**
    * Open to AI agents without a person's permission. Of the server, `own`: it only affects what it creates; `stored`: the
-   * owner of a stored session may call it. Of a session, `any`: in any session, as asking its person or waiting. Offering
+   * owner of a stored session may call it. Of a session, `any`: in any session, as asking its person. Offering
    * a line is not among them: it changes what the person types, and its errors quote that.
    */
   readonly forAgents?: "own" | "stored" | "any";

@@ -224,7 +224,10 @@ export class SessionProcess implements SessionParts, ServedSession {
 
   async clients(): Promise<ClientStreams> {
     const { clientStreams } = await import("./streams/client-streams.ts");
-    return clientStreams((target) => this.localFor(target));
+    return clientStreams(
+      (target) => this.localFor(target),
+      (agent) => this.permission.isAllowed(agent),
+    );
   }
 
   /** @throws WshError pane_not_found; moved if the pane is a view */

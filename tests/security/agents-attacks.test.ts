@@ -468,3 +468,23 @@ test("a server keeps nothing for each name that an agent gives itself", async ()
   server.kill("SIGTERM");
   await server.exited;
 });
+
+test("waiting for a process neither ends a person's program unasked, nor shows what a private session prints", async () => {
+  await wsh.session("waited", "--", "sleep 300");
+  await wsh.session("hidden", "--private", "--", "sh -c 'echo private-$((40 + 2)); exec sleep 300'");
+  await wsh.shows("hidden", "private-42");
+  const waits = { op: "process.wait", input: { max_wait_ms: 1, on_timeout: "kill" } };
+  expect(await raw("waited", waits)).toEqual([expect.stringMatching(/^access_denied: claude may not process.wait/)]);
+  expect(await raw("hidden", { ...waits, input: { max_wait_ms: 0 } })).toEqual([
+    expect.stringMatching(/^access_denied: claude may not process.wait/),
+  ]);
+  expect((await wsh.list()).find(({ name }) => name === "waited")?.running).toBe(true);
+  await wsh.ok("kill", "waited", "hidden");
+});
+
+test("of a private session an agent's stream learns only the name", async () => {
+  await wsh.session("nameless", "--private", "--", "sleep 300");
+  const [answer = ""] = await raw("nameless", { op: "peer.client" });
+  expect(JSON.parse(answer)).toMatchObject({ name: "nameless", private: true, pid: null, command: "", windows: [] });
+  await wsh.ok("kill", "nameless");
+});

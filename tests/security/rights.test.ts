@@ -45,10 +45,11 @@ const rows: Readonly<Record<string, string>> = {
   "take receipts": "commands.receipt receipt.key",
   "learn whether a person is present": "ask.person",
   "read buffers": "buffer.list buffer.get",
-  "ask a person, wait for a process, report a state": "ask ask.cancel process.wait agent.report",
+  "ask a person, report a state": "ask ask.cancel agent.report",
   "create sessions; ask at any": "sessions.create exec.fresh ask.any",
-  "type, offer a line, run, prompt, signal; hold the keyboard":
-    "input.send prompt.offer run exec agent.prompt session.signal commands.stop input.capture input.release input.keys",
+  "type, offer a line, run, prompt, signal, wait for a process or stop it; hold the keyboard":
+    "input.send prompt.offer run exec agent.prompt session.signal process.wait commands.stop input.capture " +
+    "input.release input.keys",
   "paste buffers and pictures": "buffer.paste image.paste",
   "change buffers": "buffer.set buffer.rename buffer.delete",
   "end sessions, windows, panes; disconnect terminals": "session.kill window.close pane.close session.detach",

@@ -1,14 +1,22 @@
 /** A pane's streams other than terminals: subscriptions, raw bytes, and one command's output. */
 import type { ClientStreams } from "../../endpoint/served-session.ts";
+import { asSeenBy } from "../../protocol/concealed.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
 import { CommandStream } from "./command-stream.ts";
 import { StreamClient } from "./stream-client.ts";
 
-/** @param find returns the pane that a target names; throws WshError if another process has it */
-export function clientStreams(find: (target: string | undefined) => LocalPane): ClientStreams {
+/**
+ * @param find returns the pane that a target names; throws WshError if another process has it
+ * @param isAllowed whether a person has allowed an agent everything in the session
+ */
+export function clientStreams(
+  find: (target: string | undefined) => LocalPane,
+  isAllowed: (agent: string) => Promise<boolean>,
+): ClientStreams {
   return {
-    async request({ op, input, access, target }, peer, known, begin) {
+    async request({ op, input, access, target, caller }, peer, known, begin) {
       if (op === "peer.follow") {
         if (known instanceof CommandStream) return known.follow(input);
         if (known !== undefined) throw new WshError("invalid_request", "this connection already carries a stream");
@@ -22,7 +30,9 @@ export function clientStreams(find: (target: string | undefined) => LocalPane): 
         return {};
       }
       if (op === "peer.raw") await client.raw(input, access);
-      return client.local.session.info();
+      const info = client.local.session.info();
+      const agent = agentOfCaller(caller) === null ? null : ownerOf(caller);
+      return agent === null || (await isAllowed(agent.name)) ? info : asSeenBy(info, agent);
 
       function startedClient(): StreamClient {
         if (known !== undefined) throw new WshError("invalid_request", "this connection already carries a terminal");
