@@ -1,20 +1,23 @@
 /**
  * Limits that several callers share leave room for the account itself: one token may take at most half of the places,
- * all tokens together three quarters (docs/security.md, Limits). Tokens with access admin count as the account's own.
+ * all tokens together three quarters (docs/security.md, Limits). Tokens with access admin count as the account's own, and
+ * AI agents of the account as tokens: a person finds room beside them.
  * Of the places that another machine takes by its token, one token of that machine may take at most half again. Pure.
  */
 import type { Access, Caller } from "./caller.ts";
 import { WshError } from "./errors.ts";
 
 /**
- * The token that uses a place, and after a `/` the token of that token's machine; null: the account's own programs,
- * terminals and browsers.
+ * The token or agent that uses a place, and after a `/` the token of that token's machine; null: the account's own
+ * programs, terminals and browsers.
  */
 export type Share = string | null;
 
 /** Ids of the account's own access: a read-only MCP client over the Unix socket, for example. */
 const ofAccount: ReadonlySet<string> = new Set(["own", "socket", "none"]);
-type Admitted = { readonly caller: Pick<Caller, "via" | "only">; readonly access: Access };
+type Admitted = { readonly caller: Pick<Caller, "via" | "only" | "agent">; readonly access: Access };
+/** Begins the share of an agent: no token's id has a blank. */
+const AGENT = "agent ";
 const PART_OF_ONE = 1 / 2;
 const PART_OF_ALL = 3 / 4;
 
@@ -24,10 +27,11 @@ export function shareOf(admitted: Admitted): Share {
   return there === undefined ? own : own === null ? there : `${own}/${there}`;
 }
 
-function ownShare({ caller: { via, only }, access }: Admitted): Share {
-  if (via === undefined || (access === "admin" && only === undefined)) return null;
-  const id = via.id ?? via.token;
-  return ofAccount.has(id) ? null : id;
+function ownShare({ caller: { via, only, agent }, access }: Admitted): Share {
+  const id = via?.id ?? via?.token;
+  const isOwn = id === undefined || ofAccount.has(id) || (access === "admin" && only === undefined);
+  if (!isOwn) return id;
+  return agent === undefined ? null : `${AGENT}${encodeURIComponent(agent)}`;
 }
 
 /**
@@ -48,7 +52,8 @@ export function requireRoom(limit: number, share: Share, taken: Iterable<Share>,
   const full = own.find((count, depth) => count >= partOf(limit, PART_OF_ONE ** (depth + 1)));
   const part = full ?? (others.length >= partOf(limit, PART_OF_ALL) ? others.length : null);
   if (part === null) return;
-  const whose = part === full ? "of this token" : "of tokens";
+  const one = share.startsWith(AGENT) ? "of this agent" : "of this token";
+  const whose = part === full ? one : "of tokens and agents";
   throw new WshError(
     "resource_limit_reached",
     `${part} ${what} already ${whose}: the rest is reserved for the account itself`,

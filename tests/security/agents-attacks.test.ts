@@ -488,3 +488,33 @@ test("of a private session an agent's stream learns only the name", async () => 
   expect(JSON.parse(answer)).toMatchObject({ name: "nameless", private: true, pid: null, command: "", windows: [] });
   await wsh.ok("kill", "nameless");
 });
+
+test("agents leave places for the person in the person's own session", async () => {
+  await wsh.session("crowded", "--", "bash", "--norc");
+  const { socket } = findSession(wsh.instance, parseTarget("crowded"));
+  const script = `
+    import { Connection } from "${join(import.meta.dir, "../../src/wire/connection.ts")}";
+    const caller = { kind: "cli", id: "x", connected: true };
+    let open = 0;
+    for (let index = 0; index < 70; index++) {
+      const { connection } = await Connection.open(${JSON.stringify(socket)}, "cli");
+      await connection.request("peer.client", {}, { caller, access: "admin" }).then(() => open++, () => {});
+    }
+    console.log(open);
+    await Bun.stdin.text();
+    process.exit();`;
+  const agents = ["claude", "codex"].map((agent) =>
+    Bun.spawn([join(wsh.dir, "any", agent), process.execPath, "-e", script], {
+      ...{ cwd: wsh.dir, env: wsh.env, stdin: "pipe", stdout: "pipe" },
+    }),
+  );
+  const open = await Promise.all(
+    agents.map(async ({ stdout }) => Number(new TextDecoder().decode((await stdout.getReader().read()).value))),
+  );
+  expect(Math.max(...open)).toBeLessThanOrEqual(32);
+  expect(open.reduce((sum, each) => sum + each)).toBe(48);
+  await using person = await EmulatorTerminal.attach(wsh, "crowded", { seen: "bash-", rows: 24, cols: 80 });
+  await person.sees("bash-");
+  for (const { stdin } of agents) await stdin.end();
+  await Promise.all(agents.map(({ exited }) => exited));
+});
