@@ -7,8 +7,8 @@ import os from "node:os";
 import { join } from "node:path";
 import { type FileRun, runFiles } from "./test-files.ts";
 
-/** Test files at the same time, for each processor: they wait for terminals, shells and browsers half of their time. */
-const FILES_PER_PROCESSOR = 2;
+/** Test files at the same time, for each processor: they wait for terminals, shells and browsers most of their time. */
+const FILES_PER_PROCESSOR = 3;
 /**
  * Of tests, processes live for a second: what the compilers do in it, an eighth of their time the optimizing one and a
  * twentieth the other, pays nothing back. They get them later than the product does (after twenty and eight times as
