@@ -450,8 +450,8 @@ test("a session process with code of an agent acts for the agent", async () => {
 });
 
 test("a server keeps nothing for each name that an agent gives itself", async () => {
-  const server = wsh.spawn(["server", "--bind", "none"]);
-  await until("the server", () => fs.existsSync(wsh.instance.httpSocket));
+  // Not earlier than it answers: it opens more after its socket is there.
+  const server = await wsh.server();
   const descriptors = (): number => fs.readdirSync(`/proc/${server.pid}/fd`).length;
   const before = descriptors();
   const script = `
@@ -465,8 +465,7 @@ test("a server keeps nothing for each name that an agent gives itself", async ()
   expect(await child.exited).toBe(0);
   // Each name had a listening socket and its directory's descriptor.
   await until("unused ones are closed", () => descriptors() < before + 2 * 20);
-  server.kill("SIGTERM");
-  await server.exited;
+  await server.kill("SIGTERM");
 });
 
 test("waiting for a process neither ends a person's program unasked, nor shows what a private session prints", async () => {
