@@ -33,6 +33,19 @@ async function scene() {
 const questions = async (wsh: Wsh, session: string): Promise<{ ask_id: string }[]> =>
   JSON.parse(await wsh.ok("ask", "--list", "--session", session, "--json"));
 
+/** A program in the pane reads a secret, is asked about at the desk, and "x" is typed there, without Enter. */
+async function secretTyped(wsh: Wsh, pane: string, desk: EmulatorTerminal) {
+  await wsh.ok("send", pane, "read -rs -p 'Key: ' k; echo \"<$k>\" | tr x y", "--enter");
+  await desk.sees(/^.*Key: /m);
+  const asked = wsh.run("ask", "which key?", "--kind", "secret", "--session", pane);
+  await desk.sees(READY);
+  await until("the dialog takes keys", async () => {
+    desk.type("x");
+    return (await desk.text()).includes("•");
+  });
+  return { asked };
+}
+
 test("an agent's program that reads a password is asked about where its pane was moved, and gets what is typed", async () => {
   const { wsh, byAgent, pane } = await scene();
   await using _ends = wsh;
@@ -70,14 +83,7 @@ test("a question for a secret of a moved pane is put to its person, and none is 
   const refused = await wsh.run("ask", "for what?", "--kind", "secret", "--session", pane);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("reading a password") });
   await using desk = await EmulatorTerminal.attach(wsh, "desk", { seen: "bash-", rows: 24, cols: 100 });
-  await wsh.ok("send", pane, "read -rs -p 'Key: ' k; echo \"<$k>\" | tr x y", "--enter");
-  await desk.sees(/^.*Key: /m);
-  const asked = wsh.run("ask", "which key?", "--kind", "secret", "--session", pane);
-  await desk.sees(READY);
-  await until("the dialog takes keys", async () => {
-    desk.type("x");
-    return (await desk.text()).includes("•");
-  });
+  const { asked } = await secretTyped(wsh, pane, desk);
   desk.type("\r");
   expect(await asked).toMatchObject({ code: 0, stdout: "" });
   await desk.sees(/<y/);
@@ -88,14 +94,7 @@ test("a process that runs a moved pane and hangs gets no secret later, and keeps
   await using _ends = wsh;
   await wsh.ok("pane", "move", pane, "--to", "desk");
   await using desk = await EmulatorTerminal.attach(wsh, "desk", { seen: "bash-", rows: 24, cols: 100 });
-  await wsh.ok("send", pane, "read -rs -p 'Key: ' k; echo \"<$k>\" | tr x y", "--enter");
-  await desk.sees(/^.*Key: /m);
-  const asked = wsh.run("ask", "which key?", "--kind", "secret", "--session", pane);
-  await desk.sees(READY);
-  await until("the dialog takes keys", async () => {
-    desk.type("x");
-    return (await desk.text()).includes("•");
-  });
+  const { asked } = await secretTyped(wsh, pane, desk);
   const runner = wsh.hosts().at(-1) ?? Number.NaN;
   await stopProcess(runner);
   desk.type("\r");

@@ -9,6 +9,7 @@ import { givesOtherCode } from "../../src/platform/other-code.ts";
 import { parseTarget } from "../../src/protocol/names.ts";
 import { findSession } from "../../src/registry/registry.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
+import { answering, isDialogOpen } from "../support/terminals/dialog-answer.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { program } from "../support/wsh-program.ts";
@@ -63,19 +64,7 @@ async function raw(session: string, ...requests: readonly Raw[]): Promise<string
 /** A session with a person at a terminal, who answers by a number. */
 async function asking(name: string) {
   await wsh.session(name, "--", "bash", "--norc");
-  const terminal = await EmulatorTerminal.attach(wsh, name, { seen: "bash-", rows: 24, cols: 100 });
-  return {
-    terminal,
-    async answer(key: string, about: string): Promise<string> {
-      const shown = await terminal.sees((text) => text.includes(about) && text.includes("Enter answers"));
-      terminal.type(key);
-      await terminal.sees(new RegExp(`${key} >`));
-      terminal.type("\r");
-      await terminal.sees((text) => !text.includes("Enter answers"));
-      return shown;
-    },
-    [Symbol.asyncDispose]: () => terminal[Symbol.asyncDispose](),
-  };
+  return answering(await EmulatorTerminal.attach(wsh, name, { seen: "bash-", rows: 24, cols: 100 }));
 }
 
 const panesOf = async (session: string): Promise<{ id: string; pid: number; window: string }[]> =>
@@ -157,7 +146,7 @@ test("a permission to type is for the program that the dialog named, and no name
   person.terminal.type(`cat ${gate}\r`);
   await until("cat runs", async () => (await wsh.ok("list", "--json")).includes('"program":"cat"'));
   const sent = byAgent("send", "it's yours'? No. '", "echo typed-$((6 * 7))", "--keys", "Enter");
-  const shown = await person.terminal.sees((text) => text.includes("Enter answers"));
+  const shown = await person.terminal.sees(isDialogOpen);
   expect(shown).toContain('act on session \'it"s yours"? No. "\'?');
   expect(shown).toContain('which runs "cat"');
   fs.writeFileSync(gate, "");
@@ -172,7 +161,7 @@ test("a permission to type is for the session that the dialog named: not for one
   await wsh.session("after", "--", "sleep 300");
   const pane = (await wsh.ok("split", "before", "--", "bash", "--norc")).trim();
   const sent = byAgent("send", pane, "echo typed-$((6 * 7))", "--keys", "Enter");
-  await person.terminal.sees((text) => text.includes("act on session 'before'") && text.includes("Enter answers"));
+  await person.terminal.sees((text) => text.includes("act on session 'before'") && isDialogOpen(text));
   await wsh.ok("pane", "move", pane, "--to", "after");
   await person.answer("1", "act on session 'before'");
   expect((await sent).error).toContain("has changed while the person was asked");

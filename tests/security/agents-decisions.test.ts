@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { answerDialog, isDialogOpen } from "../support/terminals/dialog-answer.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -58,12 +59,8 @@ async function personAt(name: string): Promise<EmulatorTerminal> {
 /** Numbers of a dialog's answers. */
 const answers = { once: "1", session: "2", no: "4" } as const;
 
-async function answer(terminal: EmulatorTerminal, about: RegExp, choice: keyof typeof answers): Promise<void> {
-  await terminal.sees((text) => about.test(text) && text.includes("Enter answers"));
-  terminal.type(answers[choice]);
-  await terminal.sees(new RegExp(`${answers[choice]} >`));
-  terminal.type("\r");
-}
+const answer = (terminal: EmulatorTerminal, about: RegExp, choice: keyof typeof answers): Promise<string> =>
+  answerDialog(terminal, about, answers[choice]);
 
 const questions = async (session: string): Promise<number> =>
   JSON.parse(await wsh.ok("ask", "--list", "--session", session, "--json")).length;
@@ -82,7 +79,7 @@ test("one No answers the same call of an agent that is already queued; another c
   expect(errors).toEqual([1, 2, 3].map(() => [1, true]));
   await answer(terminal, /"other"/, "once");
   expect((await other).code).toBe(0);
-  await terminal.sees((text) => text.includes("other") && !text.includes("Enter answers"));
+  await terminal.sees((text) => text.includes("other") && !isDialogOpen(text));
   expect(await terminal.text()).not.toContain("same");
 });
 

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { TestFleet } from "../support/nats-fleet.ts";
 import { testWith } from "../support/programs.ts";
+import { answerDialog } from "../support/terminals/dialog-answer.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { TwoMachines } from "../support/two-machines.ts";
 import { until } from "../support/until.ts";
@@ -58,14 +59,7 @@ async function personThere(name: string): Promise<EmulatorTerminal> {
   return EmulatorTerminal.attach(machines.remote, name, { seen: "begun", rows: 24, cols: 100 });
 }
 
-async function answer(terminal: EmulatorTerminal, about: RegExp, key: "1" | "4"): Promise<void> {
-  await terminal.sees(about);
-  terminal.type(key);
-  await terminal.sees(new RegExp(`${key} >`));
-  terminal.type("\r");
-}
-
-const ending = /End the session.*Enter answers/s;
+const ending = "End the session";
 
 const here = async (): Promise<string[]> => (await machines.local.list()).map(({ name }) => name);
 const there = async (): Promise<string[]> => (await machines.remote.list()).map(({ name }) => name);
@@ -81,7 +75,7 @@ testSsh(
       if (!(await here()).includes("mine-1"))
         expect((await byAgent("new", "mine-1", "--", "sleep", "300")).code).toBe(0);
       const refused = kill();
-      await answer(terminal, ending, "4");
+      await answerDialog(terminal, ending, "4");
       expect(await refused).toContain("the person has not allowed it");
       expect(await here()).toContain("mine-1");
       expect(await there()).toContain(name);
@@ -94,7 +88,7 @@ testSsh(
       if (!(await here()).includes("mine-1"))
         expect((await byAgent("new", "mine-1", "--", "sleep", "300")).code).toBe(0);
       const allowed = kill();
-      await answer(terminal, ending, "1");
+      await answerDialog(terminal, ending, "1");
       await allowed;
       await until("both have ended", async () => !(await here()).includes("mine-1") && !(await there()).includes(name));
     }
@@ -109,7 +103,7 @@ testSsh("with nobody there nothing ends; a view of a session there is asked abou
   await using terminal = await personThere("seen");
   const { code, output } = await byAgent("split", "mine-2", "--view", "m1/seen");
   expect(code).toBe(0);
-  await answer(terminal, /Attach a terminal.*Enter answers/s, "4");
+  await answerDialog(terminal, "Attach a terminal", "4");
   const pane = output.trim();
   await until(
     "its terminal has ended",

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
 import { McpInstance } from "../support/mcp-instance.ts";
+import { isDialogOpen } from "../support/terminals/dialog-answer.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
@@ -42,9 +43,9 @@ test.each([
   );
   await until("its progress says it", () => heard.join().includes("waiting for a person at session 'theirs'"));
   // Not refused: the agent would not be heard after three refusals.
-  await terminal.sees((text) => text.includes("Enter answers"));
+  await terminal.sees(isDialogOpen);
   const [{ ask_id }] = JSON.parse(await wsh.ok("ask", "--list", "--session", "theirs", "--json"));
   await wsh.ok("ask", "--cancel", ask_id, "--session", "theirs");
   expect(JSON.stringify(await asked)).toContain("access_denied");
-  await terminal.sees((text) => !text.includes("Enter answers"));
+  await terminal.sees((text) => !isDialogOpen(text));
 });

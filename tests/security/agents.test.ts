@@ -20,6 +20,7 @@ import { stored } from "../reliability/checkpoints/crashed-sessions.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
 import { testWith } from "../support/programs.ts";
 import { attachment } from "../support/terminals/attached-peer.ts";
+import { answering } from "../support/terminals/dialog-answer.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { program } from "../support/wsh-program.ts";
@@ -924,19 +925,7 @@ test("the person decides: once, for the session, or not; a call cannot answer", 
 /** A session of a person at a terminal, whose answers are chosen by their numbers. */
 async function asking(name: string) {
   await wsh.session(name);
-  const terminal = await EmulatorTerminal.attach(wsh, name, { seen: "$", rows: 24, cols: 100 });
-  return {
-    terminal,
-    async answer(key: string, about: string | RegExp): Promise<string> {
-      const shown = await terminal.sees((text) => text.search(about) >= 0 && text.includes("Enter answers"));
-      terminal.type(key);
-      await terminal.sees(new RegExp(`${key} >`));
-      terminal.type("\r");
-      await terminal.sees((text) => !text.includes("Enter answers"));
-      return shown;
-    },
-    [Symbol.asyncDispose]: () => terminal[Symbol.asyncDispose](),
-  };
+  return answering(await EmulatorTerminal.attach(wsh, name, { seen: "$", rows: 24, cols: 100 }));
 }
 
 test("a dialog names the agent in quotes, the pane and the text; what is refused is not asked again, and no more is heard after three", async () => {
