@@ -35,7 +35,7 @@ export function themeOf(changes: Partial<Readonly<Record<ThemeRole, StyleSpec>>>
 
 const looks = themeOf({});
 export const theme: Theme = looks;
-/** Each style of wsh, without colours. Styles of elements that are no longer drawn leave it by themselves. */
+/** The same style without colours, for each style of a role. Styles of an earlier theme are collected with their last use. */
 const colorless = new WeakMap<Style, Style>();
 
 /** Sets the styles of this process. */

@@ -56,7 +56,10 @@ export class LimitedCallers {
     }
   }
 
-  /** Rechecks the requests after a session has become private. @param lacks returns why a request may no longer be made; null: it may */
+  /**
+   * Rechecks the requests after a session has become private.
+   * @param lacks returns why a request may no longer be made; null: it may
+   */
   async recheck(lacks: (request: PeerRequest) => Promise<WshError | null>): Promise<void> {
     for (const held of [...this.heldRequests]) {
       // Without an answer, a caller may not.

@@ -1,4 +1,5 @@
 /** This user's entry in the system's user database. */
+import { onFirstUse } from "./libc.ts";
 import { readText } from "./readable.ts";
 
 /** Fields of a line of passwd(5). */
@@ -12,10 +13,10 @@ export function accountShell(passwd = "/etc/passwd", uid = process.getuid?.()): 
 }
 
 /** This user's name in /etc/passwd, else as the environment has it; without both, the number. */
-export function accountName(): string {
+export const accountName = onFirstUse((): string => {
   const uid = process.getuid?.();
   return accountField(NAME, "/etc/passwd", uid) ?? process.env.USER ?? String(uid ?? "");
-}
+});
 
 function accountField(field: number, passwd: string, uid: number | undefined): string | null {
   // A container may have no users.

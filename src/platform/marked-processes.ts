@@ -24,7 +24,7 @@ export function statusMark(socket: string): { readonly name: string; readonly va
   return { name: STATUS_MARK, value: `${socket}#${crypto.randomUUID()}` };
 }
 
-/** Kills what session processes that died have left running for their status lines. @param sockets of those processes */
+/** Kills the status lines' commands of session processes that have died. @param sockets of those processes */
 export function endStatusCommands(sockets: readonly string[]): void {
   const begins = sockets.map((socket) => `${STATUS_MARK}=${socket}#`);
   endMatching((env) => env.some((entry) => begins.some((begin) => entry.startsWith(begin))), "SIGKILL");

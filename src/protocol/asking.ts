@@ -73,8 +73,9 @@ export const PersonThereSchema = v.object({
 export type PersonThere = v.InferOutput<typeof PersonThereSchema>;
 
 /**
- * The session for a question that names none: where a person can answer, else where a notice of the question reaches
- * one; of several the one where a person acted last. Null: there is no such session.
+ * Chooses the session for a question that names none: one with a person at a terminal, else one whose notices reach a
+ * person. Among several it prefers the one where a person acted last.
+ * @returns null when nobody can be asked
  */
 export function sessionToAsk<Candidate extends PersonThere>(sessions: readonly Candidate[]): Candidate | null {
   const attached = sessions.filter(({ people }) => people > 0);

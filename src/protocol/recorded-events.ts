@@ -153,6 +153,9 @@ export const ReadEventsSchema = v.object({
 export const EventsPageSchema = v.object({
   events: described(v.array(v.object({ ...RecordedEventSchema.entries, cursor: CursorField })), "the oldest first"),
   cursor: described(text, "the next `since`"),
-  missed: optional(v.literal(true), "events after `since` are no longer kept: some before the first one are missing"),
+  missed: optional(
+    v.literal(true),
+    "events between `since` and the first returned one are missing: they are no longer kept",
+  ),
 });
 export type EventsPage = v.InferOutput<typeof EventsPageSchema>;

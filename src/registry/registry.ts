@@ -150,8 +150,11 @@ export async function releaseSession(instance: Instance, session: number | Known
 }
 
 /**
- * Removes the files of dead processes, the commands that their status lines left running, and names that lead to no
- * process; `ids` limits it to those processes. Returns what was removed. A stopped or overloaded process is not dead, nor is one that has temporarily lost its socket.
+ * Cleans up after dead processes: removes their files and the names that lead to no process, and ends the commands that
+ * their status lines left running. A stopped or overloaded process is not dead, nor is one whose socket is temporarily
+ * missing.
+ * @param ids only these processes
+ * @returns the removed entries
  */
 export async function cleanStale(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
   if (!checkRuntimeDir(instance) || !fs.existsSync(instance.sessionsDir)) return [];

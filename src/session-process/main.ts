@@ -118,7 +118,7 @@ export async function runSessionProcess(): Promise<void> {
   process.exit(0);
 }
 
-/** Makes programs besides the panes' (commands of the status line) act for the agent that made the session or chose its settings. */
+/** Makes commands of the status line act for the agent that made the session or chose its settings. */
 function actForAgent(agent: string | null): void {
   leavePane();
   if (agent === null) delete process.env.WSH_AGENT;

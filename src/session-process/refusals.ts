@@ -1,7 +1,7 @@
 /**
  * Records what a person refused AI agents in this session, so that agents cannot wear the person down with repeated
- * questions: the same call is refused for a while, and every call once an agent, or all agents together, were refused often. Agents are
- * known by their names as owners, so a new connection changes nothing; new names count together.
+ * questions: the same call is refused for a while, and every call once an agent, or all agents together, were refused
+ * often. Agents are known by their names as owners, so a new connection changes nothing; new names count together.
  */
 import { plural } from "../protocol/plural.ts";
 

@@ -41,8 +41,8 @@ export function register(program: Command): void {
   program
     .command("test [files...]")
     .description(
-      'Run tests of terminal programs: import { test, expect } from "wsh/test" needs no install, and \'wsh skill ' +
-        "script' documents the language. Each test gets a fresh terminal; one that fails leaves a trace.",
+      'Run tests of terminal programs. They import { test, expect } from "wsh/test", without an install; \'wsh skill ' +
+        "script' documents the language. Each test gets a fresh terminal; a failing one leaves a trace.",
     )
     .option("-t, --test-name-pattern <regex>", "only tests whose name matches")
     .option("-u, --update", "write snapshots of screens that differ")

@@ -121,7 +121,7 @@ export class Changes {
     let since: number | undefined;
     while (!signal.aborted) {
       try {
-        // Reading a private session would ask the person, also one that has become private since the last update.
+        // Reading would ask the person if the session has become private since the last update.
         if (isConcealedFrom(await this.call("session.get", {}, context))) return last();
         since ??= (await this.call("status.get", {}, context)).output_cursor;
         const result = await this.call("output.get", { since, wait_ms: POLL_MS, max_bytes: 0 }, context);

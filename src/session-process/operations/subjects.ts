@@ -153,7 +153,7 @@ function isOfItself({ locals }: SessionParts, by: Pick<PeerRequest, "caller" | "
   return reported === undefined || reported === agentOfCaller(by.caller);
 }
 
-/** The owner of a pane here, also of one that runs in another process; a view counts as a part of the session. */
+/** The owner of a pane of this session, wherever it runs. A view of another session belongs to this session's owner. */
 function ownerOfPane({ session, locals, arrangement }: SessionParts, id: string): Owner | null {
   const local = locals.get(id);
   if (local !== undefined) return local.ownSession.owner ?? session.owner;

@@ -9,9 +9,9 @@ import { type SecretPrompt, SecretPromptSchema } from "../../protocol/secret.ts"
 import type { LocalPane } from "./local-pane.ts";
 import type { PaneLink } from "./placed-pane.ts";
 
-/** Longest wait for the process that runs the pane, in ms: while one that hangs is waited for, no question is shown. */
+/** Longest wait for the process that runs the pane, in ms: if it hangs, this wait delays the next question. */
 const ANSWER_MS = 2_000;
-/** Age from which that process refuses a secret, in ms: after the wait nobody expects it to be typed. */
+/** Age at which that process discards a secret, in ms: shorter than the wait, after which the person was told so. */
 const SECRET_MS = 1_000;
 
 const PromptSchema = v.object({ prompt: v.nullable(SecretPromptSchema) });

@@ -16,7 +16,7 @@ const OUTPUT_BYTES = 16 * 1024;
 const KEPT_CHARS = 1_000;
 /** Time for the remaining output after the command's end, in ms: background processes may hold the pipe open. */
 const REST_MS = 100;
-/** Reported failures of a command within a minute, in ms: one that fails in turns must not fill the log. */
+/** Maximum reports of a command's failures in REPORTS_MS: alternating reasons must not fill the log. */
 const MAX_REPORTS = 5;
 const REPORTS_MS = 60_000;
 /** Characters of its name before a failure. */

@@ -60,7 +60,6 @@ export class StatusLine implements Disposable {
   /** Number of times that the segments were read. */
   private reading = 0;
   private readonly ends: (() => void)[];
-  private readonly user = accountName();
 
   constructor(
     private readonly session: Session,
@@ -181,7 +180,7 @@ export class StatusLine implements Disposable {
     const facts: StatusFacts = {
       session: session.name,
       host: hostname(settings.hostname),
-      user: this.user,
+      user: accountName(),
       home: process.env.HOME ?? "",
       windows,
       marks: (window) => this.marks.get(window) ?? none,
