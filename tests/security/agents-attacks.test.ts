@@ -403,13 +403,16 @@ test("a ticket for a WebSocket over TCP is that of the agent which got it", asyn
     const answer = await fetch("http://x/auth/ws-ticket", { method: "POST", unix: ${JSON.stringify(wsh.instance.httpSocket)} });
     const { ticket } = await answer.json();
     const socket = new WebSocket("ws://${host}/ws/json?ticket=" + ticket);
+    socket.onclose = ({ code, reason }) => console.error("closed: " + code + " " + reason);
+    socket.onerror = ({ message }) => console.error("error: " + message);
     socket.onopen = () => socket.send(JSON.stringify({ id: 1, method: "kill_session", session: "by-ticket" }));
     socket.onmessage = ({ data }) => {
       if (JSON.parse(data).id !== 1) return;
       console.log(data);
       process.exit();
     };`;
-  const { output } = await asAgent({}, process.execPath, "-e", script);
+  const { output, error } = await asAgent({}, process.execPath, "-e", script);
+  expect([output !== "", error]).toEqual([true, ""]);
   expect(JSON.parse(output).error).toMatchObject({
     code: "access_denied",
     message: expect.stringMatching(/^claude may not/),

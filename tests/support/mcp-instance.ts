@@ -30,7 +30,8 @@ export class McpInstance extends Wsh {
       if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`);
       if (!existsSync(this.instance.infoFile)) return null;
       const info: { addresses?: string[]; pid?: number } = await Bun.file(this.instance.infoFile).json();
-      return info.pid === child.pid ? info.addresses?.[0] : null;
+      // It writes the file before its Unix socket is in place.
+      return info.pid === child.pid && (await this.isServing()) ? info.addresses?.[0] : null;
     });
     return new URL("/mcp", address);
   }
