@@ -10,25 +10,25 @@ import type { Settings } from "../settings/table.ts";
 import { Connection, type RequestContext } from "../wire/connection.ts";
 import { findCrashed } from "./files/sessions.ts";
 import { findNamed } from "./named/find.ts";
-import { runningSession } from "./named/running.ts";
+import { findRunning } from "./named/running.ts";
 
-interface Stored {
+interface StoredTarget {
   readonly session?: string | undefined;
   readonly label?: string | undefined;
   readonly replace?: boolean | undefined;
 }
 
 /** @throws WshError access_denied; the operation itself reports a session that does not exist */
-export function requireOwnStored(
+export function requireOwnCheckpoint(
   instance: Instance,
   settings: Pick<Settings, "agents_may">,
   caller: Caller,
   operation: string,
-  { session, label, replace }: Stored,
+  { session, label, replace }: StoredTarget,
 ): void {
   if (agentOfCaller(caller) === null || settings.agents_may === "everything") return;
   const isNew = operation === "checkpoint.save" && replace !== true;
-  const owner = session === undefined ? null : ownerOfStored(instance, session, isNew ? undefined : label);
+  const owner = session === undefined ? null : findOwner(instance, session, isNew ? undefined : label);
   if (owner !== undefined && (owner === null || !isSameOwner(owner, ownerOf(caller))))
     requireNoAgent(settings, caller, operation);
 }
@@ -39,7 +39,7 @@ export async function requireMaySave(
   input: { readonly session: string },
   { caller, waits }: Pick<RequestContext, "caller" | "waits">,
 ): Promise<void> {
-  const running = agentOfCaller(caller) === null ? null : runningSession(instance, input.session);
+  const running = agentOfCaller(caller) === null ? null : findRunning(instance, input.session);
   if (running === null) return;
   const { connection } = await Connection.open(running.socket, "cli");
   try {
@@ -50,11 +50,11 @@ export async function requireMaySave(
 }
 
 /** The owner of a stored session; undefined: nothing of it is stored. */
-function ownerOfStored(instance: Instance, session: string, label: string | undefined) {
+function findOwner(instance: Instance, session: string, label: string | undefined) {
   try {
-    const kept =
+    const stored =
       label === undefined ? findCrashed(instance, parseTarget(session)) : findNamed(instance, session, label).stored;
-    return kept.session.owner ?? null;
+    return stored.session.owner ?? null;
   } catch (thrown) {
     if (!(thrown instanceof WshError)) throw thrown;
     return undefined;
@@ -62,31 +62,31 @@ function ownerOfStored(instance: Instance, session: string, label: string | unde
 }
 
 /** The checkpoints and fields that an AI agent may see. @param concealment null: another caller */
-export function checkpointsSeen(
+export function filterVisible(
   all: OperationOutput<"checkpoint.list">,
   concealment: Concealment | null,
 ): OperationOutput<"checkpoint.list"> {
   if (concealment === null) return all;
-  const isSeen = ({ id }: { readonly id: string }): boolean => !concealment.hidden.has(id);
+  const isVisible = ({ id }: { readonly id: string }): boolean => !concealment.hidden.has(id);
   const { crashed, named, matches, unreadable } = all;
   return {
     ...all,
-    crashed: crashed.filter(isSeen),
-    named: named.filter(isSeen),
-    ...(matches === undefined ? {} : { matches: matches.filter(isSeen) }),
+    crashed: crashed.filter(isVisible),
+    named: named.filter(isVisible),
+    ...(matches === undefined ? {} : { matches: matches.filter(isVisible) }),
     unreadable: unreadable.filter(({ session }) => !concealment.hidden.has(session)),
   };
 }
 
 /** A session's privacy also covers checkpoints from before it became private. @throws WshError access_denied */
-export function requireSeen(
+export function requireVisible(
   instance: Instance,
   { session, label }: { readonly session: string; readonly label?: string | undefined },
   concealment: Concealment | null,
 ): void {
   if (concealment === null) return;
   const number =
-    runningSession(instance, session)?.number ??
+    findRunning(instance, session)?.number ??
     (label === undefined ? undefined : findNamed(instance, session, label).folder.number);
   if (number === undefined || !concealment.hidden.has(sessionId(number))) return;
   throw new WshError("access_denied", `session '${session}' is private: agents may not see its checkpoints`, {

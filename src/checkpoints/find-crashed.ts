@@ -2,42 +2,49 @@
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { parseTarget, sessionId, type Target } from "../protocol/names.ts";
-import { Claims } from "./files/claims.ts";
-import { type CrashedSession, crashedNumbers, findCrashed, isAlive, paneMeant, readCrashed } from "./files/sessions.ts";
-import { untilReleased } from "./killed-processes.ts";
+import { PaneOwnership } from "./files/claims.ts";
+import {
+  type CrashedSession,
+  findCrashed,
+  findTargetPane,
+  hasWriter,
+  listCrashedNumbers,
+  readCrashed,
+} from "./files/sessions.ts";
+import { waitForDyingProcesses } from "./killed-processes.ts";
 import { type Restorer, startReader } from "./launch.ts";
 
 /** Like findCrashed, after the end of a process that was just killed. @throws WshError checkpoint_not_found */
-export async function findReleased(instance: Instance, target: Target): Promise<CrashedSession> {
+export async function findCrashedAfterExit(instance: Instance, target: Target): Promise<CrashedSession> {
   try {
     return findCrashed(instance, target);
   } catch (thrown) {
     if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
   }
-  await untilReleased(instance);
+  await waitForDyingProcesses(instance);
   return findCrashed(instance, target);
 }
 
 /** All restorable sessions, oldest first. @param living sessions that have a process */
-export function allCrashed(instance: Instance, living: ReadonlySet<number> = new Set()): CrashedSession[] {
-  const claims = new Claims(instance);
-  return crashedNumbers(instance, living).flatMap((number) => {
-    const crashed = readCrashed(instance, number, claims);
+export function listRestorable(instance: Instance, living: ReadonlySet<number> = new Set()): CrashedSession[] {
+  const ownership = new PaneOwnership(instance);
+  return listCrashedNumbers(instance, living).flatMap((number) => {
+    const crashed = readCrashed(instance, number, ownership);
     // A session that has just begun may have had no lock at the first look.
-    return crashed === null || "trouble" in crashed || isAlive(instance, number) ? [] : [crashed];
+    return crashed === null || "error" in crashed || hasWriter(instance, number) ? [] : [crashed];
   });
 }
 
 /** A note after the start of a session whose name a crashed one has, too: that one stays. Null: no crashed one has it. */
-export function crashedNamesake(instance: Instance, name: string): string | null {
-  const crashed = allCrashed(instance).findLast(({ session }) => session.name === name);
+export function describeCrashedNamesake(instance: Instance, name: string): string | null {
+  const crashed = listRestorable(instance).findLast(({ session }) => session.name === name);
   if (crashed === undefined) return null;
   return `an earlier session '${name}' crashed: \`wsh restore @s${crashed.number} --as NAME\` brings it back`;
 }
 
 /**
  * Starts a process that shows the crashed session or pane that a target names.
- * @param only id of the only session that the caller may use
+ * @param onlySession id of the only session that the caller may use
  * @returns whether there is such a session
  * @throws WshError of its checkpoint
  */
@@ -45,7 +52,7 @@ export async function showCrashed(
   instance: Instance,
   target: string,
   restorer: Restorer,
-  only?: string,
+  onlySession?: string,
 ): Promise<boolean> {
   const parsed = parseTarget(target);
   let crashed: CrashedSession;
@@ -55,8 +62,8 @@ export async function showCrashed(
     if (WshError.from(thrown).code === "checkpoint_not_found") return false;
     throw thrown;
   }
-  if (only !== undefined && only !== sessionId(crashed.number)) return false;
-  const pane = paneMeant(crashed, parsed);
+  if (onlySession !== undefined && onlySession !== sessionId(crashed.number)) return false;
+  const pane = findTargetPane(crashed, parsed);
   if (pane === null) return false;
   await startReader(instance, crashed, restorer);
   return true;

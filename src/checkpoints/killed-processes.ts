@@ -9,7 +9,7 @@ import { WshError } from "../protocol/errors.ts";
 import { processState } from "../registry/liveness.ts";
 import { listProcesses } from "../registry/registry.ts";
 import { Connection } from "../wire/connection.ts";
-import { heldNumbers, heldParts } from "./files/sessions.ts";
+import { listLockedParts, listWrittenNumbers } from "./files/sessions.ts";
 
 /** Longest wait for the end of a process at whose socket nothing listens, in ms. */
 const DEATH_MS = 10_000;
@@ -20,17 +20,17 @@ const POLL_MS = 20;
 const ANSWER_MS = 1_000;
 
 /** Whether the process at a socket is alive. Waits for a dying one to be gone. */
-export async function lives(socket: string): Promise<boolean> {
+export async function staysAlive(socket: string): Promise<boolean> {
   const until = performance.now() + DEATH_MS;
   while (processState(socket) === "alive") {
-    if ((await answers(socket)) || performance.now() > until) return true;
+    if ((await isResponding(socket)) || performance.now() > until) return true;
     await Bun.sleep(POLL_MS);
   }
   return false;
 }
 
 /** False if nothing listens, or the process ends before it answers: it was killed. */
-async function answers(socket: string): Promise<boolean> {
+async function isResponding(socket: string): Promise<boolean> {
   try {
     const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);
     connection.close();
@@ -44,19 +44,21 @@ async function answers(socket: string): Promise<boolean> {
  * Waits until every session with a checkpoint has either a living process or none. A process that only runs panes of a
  * crashed session saves their last state and exits.
  */
-export async function untilReleased(instance: Instance): Promise<void> {
+export async function waitForDyingProcesses(instance: Instance): Promise<void> {
   const began = performance.now();
   const alive = new Set<number>();
   for (;;) {
-    const held = heldNumbers(instance).filter((number) => !alive.has(number));
-    if (held.length === 0) return;
-    const sockets = new Map(held.map((number) => [number, writersOf(instance, number)]));
-    const isHere = [...sockets.values()].flat().some((socket) => fs.existsSync(socket));
-    if (performance.now() - began > (isHere ? DEATH_MS : ELSEWHERE_MS)) return;
-    const asked = [...sockets].flatMap(([number, own]) => own.map((socket) => ({ number, socket })));
+    const written = listWrittenNumbers(instance).filter((number) => !alive.has(number));
+    if (written.length === 0) return;
+    const sockets = new Map(written.map((number) => [number, findWriterSockets(instance, number)]));
+    const isLocal = [...sockets.values()].flat().some((socket) => fs.existsSync(socket));
+    if (performance.now() - began > (isLocal ? DEATH_MS : ELSEWHERE_MS)) return;
+    const writers = [...sockets].flatMap(([number, writerSockets]) =>
+      writerSockets.map((socket) => ({ number, socket })),
+    );
     await Promise.all(
-      asked.map(async ({ number, socket }) => {
-        if (isServer(instance, number, socket) && processState(socket) === "alive" && (await answers(socket)))
+      writers.map(async ({ number, socket }) => {
+        if (servesSession(instance, number, socket) && processState(socket) === "alive" && (await isResponding(socket)))
           alive.add(number);
       }),
     );
@@ -65,19 +67,21 @@ export async function untilReleased(instance: Instance): Promise<void> {
 }
 
 /** Whether a process serves the session itself, as far as is known. */
-function isServer(instance: Instance, number: number, socket: string): boolean {
+function servesSession(instance: Instance, number: number, socket: string): boolean {
   const entry = listProcesses(instance).find((each) => each.socket === socket);
   return entry === undefined || entry.session === null || (entry.session === number && !entry.isMember);
 }
 
 /** Sockets of the processes that write a session's checkpoint. */
-function writersOf(instance: Instance, number: number): string[] {
-  const parts = heldParts(instance, number);
-  const first = parts.flatMap((part) => (part === "layout" ? [] : [sessionSocket(instance, Number(part.slice(1)))]));
-  return parts.length === 0 ? [] : [...new Set([...serversOf(instance, number), ...first])];
+function findWriterSockets(instance: Instance, number: number): string[] {
+  const parts = listLockedParts(instance, number);
+  const paneSockets = parts.flatMap((part) =>
+    part === "layout" ? [] : [sessionSocket(instance, Number(part.slice(1)))],
+  );
+  return parts.length === 0 ? [] : [...new Set([...findServerSockets(instance, number), ...paneSockets])];
 }
 
 /** Sockets of the processes that serve a session, usually one. */
-export function serversOf(instance: Instance, number: number): string[] {
+export function findServerSockets(instance: Instance, number: number): string[] {
   return listProcesses(instance).flatMap(({ session, socket }) => (session === number ? [socket] : []));
 }

@@ -15,13 +15,13 @@ import { processState } from "../registry/liveness.ts";
 import { Connection } from "../wire/connection.ts";
 import { restoredEnvironment } from "./files/environment.ts";
 import type { PaneRecord } from "./files/record.ts";
-import type { CrashedSession, KeptPane } from "./files/sessions.ts";
-import { processIn } from "./files/tree.ts";
-import { lives } from "./killed-processes.ts";
+import type { CrashedSession, LocatedPane } from "./files/sessions.ts";
+import { readProcessId } from "./files/tree.ts";
+import { staysAlive } from "./killed-processes.ts";
 
 /** Longest wait until a process that shows a crashed session has ended, in ms. */
-const ROOM_MS = 5_000;
-const ROOM_POLL_MS = 20;
+const EXIT_MS = 5_000;
+const EXIT_POLL_MS = 20;
 /** Longest time to restore a session with many panes, in ms: each has up to thousands of lines to read. */
 const RESTORE_MS = 60_000;
 /**
@@ -43,9 +43,9 @@ export interface Restorer {
  */
 export async function startReader(instance: Instance, crashed: CrashedSession, restorer: Restorer): Promise<void> {
   // Another reader may have just started it.
-  if (await lives(sessionSocket(instance, processOf(crashed)))) return;
+  if (await staysAlive(sessionSocket(instance, processIdOf(crashed)))) return;
   try {
-    await startSessionProcess(instance, specOf(instance, crashed, restorer, false));
+    await startSessionProcess(instance, planProcess(instance, crashed, restorer, false));
   } catch (thrown) {
     if (WshError.from(thrown).code !== "session_running") throw thrown;
   }
@@ -59,7 +59,7 @@ export async function startRestored(
   crashed: CrashedSession,
   restorer: Restorer,
 ): Promise<SessionInfo> {
-  const spec = specOf(instance, crashed, restorer, true);
+  const spec = planProcess(instance, crashed, restorer, true);
   for (let attempt = 1; ; attempt++) {
     try {
       const report = await startSessionProcess(instance, spec, { timeoutMs: RESTORE_MS });
@@ -68,41 +68,43 @@ export async function startRestored(
       if (WshError.from(thrown).code !== "session_running" || attempt === ATTEMPTS) throw thrown;
     }
     // Meanwhile a reader may have started a process that shows the crashed session.
-    await makeRoom(sessionSocket(instance, processOf(crashed)));
+    await endReader(sessionSocket(instance, processIdOf(crashed)));
   }
 }
 
 /** The id of its former process, which is used again; without one, its oldest pane's. */
-export function processOf({ layout, panes }: Pick<CrashedSession, "layout" | "panes">): number {
-  const process = layout === null ? 0 : processIn(layout);
+export function processIdOf({ layout, panes }: Pick<CrashedSession, "layout" | "panes">): number {
+  const process = layout === null ? 0 : readProcessId(layout);
   return process > 0 ? process : (panes[0]?.pane ?? 0);
 }
 
-function specOf(instance: Instance, crashed: CrashedSession, restorer: Restorer, run: boolean): object {
+function planProcess(instance: Instance, crashed: CrashedSession, restorer: Restorer, run: boolean): object {
   const { session, layout } = crashed;
   const [first] = crashed.panes;
   if (first === undefined) throw new WshError("checkpoint_not_found", `session '${session.name}' has no panes`);
-  const panes = crashed.panes.map((pane) => paneSpec(instance, crashed, pane, restorer, run));
+  const panes = crashed.panes.map((pane) => planPaneRestart(instance, crashed, pane, restorer, run));
   const [oldest] = panes;
   if (layout === null) return { ...oldest, create: { ...oldest?.create, rows: session.rows, cols: session.cols } };
   const { rows, cols, name, tags } = session;
   const { env, nofile } = { env: environmentOf(first, restorer), nofile: first.nofile };
   const tree = { ...(layout.tree as object), name, tags, rows, cols, env, nofile };
   const create = { name, tags, rows, cols, idle_limit: session.idle_limit, on: session.on };
-  return { ...oldest, create, env, nofile, split: { owner: processOf(crashed), tree, panes } };
+  return { ...oldest, create, env, nofile, split: { owner: processIdOf(crashed), tree, panes } };
 }
 
 /** The spec that restarts a pane, for a whole session or within a running one. */
-export function paneSpec(
+export function planPaneRestart(
   instance: Instance,
   { session, number, why }: Pick<CrashedSession, "session" | "number" | "why">,
-  pane: KeptPane,
+  pane: LocatedPane,
   restorer: Restorer,
   run: boolean,
 ) {
   const { rows, cols, program, directory } = pane;
   const { starter, maxSessions } = restorer;
-  const { cwd, notes } = run ? directoryFor(pane.foreground?.cwd ?? pane.cwd) : { cwd: pane.cwd ?? "/", notes: [] };
+  const { cwd, notes } = run
+    ? existingDirectory(pane.foreground?.cwd ?? pane.cwd)
+    : { cwd: pane.cwd ?? "/", notes: [] };
   const restored: RestoredSpec = {
     directory,
     why,
@@ -143,7 +145,7 @@ function environmentOf(pane: PaneRecord, { env }: Restorer): Record<string, stri
 }
 
 /** Its former directory, or the nearest existing parent. */
-function directoryFor(wanted: string | null): { readonly cwd: string; readonly notes: string[] } {
+function existingDirectory(wanted: string | null): { readonly cwd: string; readonly notes: string[] } {
   let cwd = wanted ?? "/";
   while (!isDirectory(cwd) && cwd !== dirname(cwd)) cwd = dirname(cwd);
   const notes = wanted === null || cwd === wanted ? [] : [`The directory ${wanted} no longer exists; this is ${cwd}.`];
@@ -154,34 +156,34 @@ function directoryFor(wanted: string | null): { readonly cwd: string; readonly n
  * Ends the process that shows a crashed pane, or a session that has ended; a session that was just killed ends without help.
  * @throws WshError session_running when another has the socket, lock_busy
  */
-export async function makeRoom(socket: string): Promise<void> {
-  if (!(await lives(socket))) return;
+export async function endReader(socket: string): Promise<void> {
+  if (!(await staysAlive(socket))) return;
   const check = (info: SessionInfo | undefined): void => {
     if (info?.state === "crashed" || info?.running === false) return;
     throw new WshError("session_running", `session '${info?.name ?? socket}' is already running`);
   };
   try {
-    await endAt(socket, check);
+    await endProcess(socket, check);
   } catch (thrown) {
     // The process ended meanwhile.
     if (processState(socket) === "alive") throw thrown;
   }
-  const until = performance.now() + ROOM_MS;
+  const until = performance.now() + EXIT_MS;
   while (processState(socket) === "alive") {
     if (performance.now() > until) throw new WshError("lock_busy", `the process at ${socket} does not exit`);
-    await Bun.sleep(ROOM_POLL_MS);
+    await Bun.sleep(EXIT_POLL_MS);
   }
 }
 
 /** Ends the process at a socket. @param check throws when it must not be ended */
-async function endAt(socket: string, check: (info: SessionInfo | undefined) => void): Promise<void> {
+async function endProcess(socket: string, check: (info: SessionInfo | undefined) => void): Promise<void> {
   const { connection, hello } = await Connection.open(socket, "cli", {});
   try {
     check(hello.info);
-    await connection.request("peer.end", { reason: "killed" }, { caller: ownCaller, access: "admin" });
+    await connection.request("peer.end", { reason: "killed" }, { caller: restoreCaller, access: "admin" });
   } finally {
     connection.close();
   }
 }
 
-export const ownCaller = { kind: "cli", id: "restore", name: "wsh", connected: true } as const;
+export const restoreCaller = { kind: "cli", id: "restore", name: "wsh", connected: true } as const;

@@ -7,73 +7,75 @@ import { parseTarget, sessionId } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { processState } from "../registry/liveness.ts";
 import { listSessions, lookUp } from "../registry/registry.ts";
-import { namedFolders, removeNamed } from "./files/named.ts";
+import { listNamedFolders, removeNamed } from "./files/named.ts";
 import { sessionDir } from "./files/paths.ts";
 import {
   type CrashedSession,
-  crashedNumbers,
   findCrashed,
-  isMeant,
-  isOthers,
+  isOfOtherMachine,
+  listCrashedNumbers,
+  matchesTarget,
   readCrashed,
   removeSession,
 } from "./files/sessions.ts";
-import { allCrashed, findReleased } from "./find-crashed.ts";
-import { untilReleased } from "./killed-processes.ts";
+import { findCrashedAfterExit, listRestorable } from "./find-crashed.ts";
+import { waitForDyingProcesses } from "./killed-processes.ts";
 import type { Restorer } from "./launch.ts";
-import { allNamed } from "./named/find.ts";
+import { listNamed } from "./named/find.ts";
 import { restoreNamed } from "./named/operations.ts";
 import { isRunning } from "./named/running.ts";
-import { searchAll } from "./named/search.ts";
-import { listed } from "./named/view.ts";
-import { makeRoomFor, restoreSession } from "./restore.ts";
-import { crashInfo, leftOut } from "./session-info.ts";
+import { searchCheckpoints } from "./named/search.ts";
+import { describeCheckpoint } from "./named/view.ts";
+import { endReaders, restoreSession } from "./restore.ts";
+import { crashedSessionInfo, describeLeftOut } from "./session-info.ts";
 
 /**
  * Most sessions that are restored at the same time. Each uses a processor while it reads its lines, and between that
  * waits for its process and its disk: one more session than processors keeps all processors busy.
  */
-const AT_ONCE = 5;
+const MAX_PARALLEL = 5;
 
 /** @param living ids of the sessions that have a process @param hostname this machine's name */
 export function listCrashed(instance: Instance, living: ReadonlySet<string>, hostname: string): SessionInfo[] {
   const numbers = new Set([...living].map((id) => Number(id.slice(2))));
-  return allCrashed(instance, numbers).map((crashed) => crashInfo(crashed, hostname));
+  return listRestorable(instance, numbers).map((crashed) => crashedSessionInfo(crashed, hostname));
 }
 
 /**
  * @param session only this session's checkpoints @param search only checkpoints that contain the text @throws WshError
  * invalid_request
  */
-export async function listAll(
+export async function listCheckpoints(
   instance: Instance,
   hostname: string,
   { session, search }: ParsedInput<"checkpoint.list">,
 ): Promise<OperationOutput<"checkpoint.list">> {
-  const { named, unreadable: broken } = allNamed(instance, session);
+  const { named, unreadable: unreadableNamed } = listNamed(instance, session);
   const target = session === undefined ? null : parseTarget(session);
-  const crashedSessions = allCrashed(instance).filter((crashed) => target === null || isMeant(crashed, target));
-  const damaged = crashedNumbers(instance, new Set()).flatMap((number) => {
+  const crashedSessions = listRestorable(instance).filter(
+    (crashed) => target === null || matchesTarget(crashed, target),
+  );
+  const unreadableCrashed = listCrashedNumbers(instance, new Set()).flatMap((number) => {
     const crashed = readCrashed(instance, number);
-    if (crashed === null || !("trouble" in crashed)) return [];
-    const { code, message } = crashed.trouble;
-    const isAsked = session === undefined || session === sessionId(number);
-    return isAsked ? [{ session: sessionId(number), code, message }] : [];
+    if (crashed === null || !("error" in crashed)) return [];
+    const { code, message } = crashed.error;
+    const isRequested = session === undefined || session === sessionId(number);
+    return isRequested ? [{ session: sessionId(number), code, message }] : [];
   });
   const searched = [
     ...crashedSessions.map((stored) => ({ stored, label: null })),
     ...named.map(({ stored, folder }) => ({ stored, label: folder.label })),
   ];
-  const matching = search === undefined ? null : await searchAll(searched, search);
-  const shown = matching === null ? searched : searched.filter((each) => matching.found.has(each));
-  const isShown = (of: CrashedSession): boolean => shown.some(({ stored }) => stored === of);
+  const matching = search === undefined ? null : await searchCheckpoints(searched, search);
+  const matched = matching === null ? searched : searched.filter((each) => matching.found.has(each));
+  const isMatched = (checkpointed: CrashedSession): boolean => matched.some(({ stored }) => stored === checkpointed);
   return {
-    crashed: crashedSessions.filter(isShown).map((crashed) => crashInfo(crashed, hostname)),
-    named: named.filter(({ stored }) => isShown(stored)).map((each) => listed(instance, each)),
+    crashed: crashedSessions.filter(isMatched).map((crashed) => crashedSessionInfo(crashed, hostname)),
+    named: named.filter(({ stored }) => isMatched(stored)).map((each) => describeCheckpoint(instance, each)),
     ...(matching === null ? {} : { matches: [...matching.found.values()].flat(), incomplete: matching.incomplete }),
     unreadable: [
-      ...damaged,
-      ...broken.map(({ number, label, trouble: { code, message } }) => ({
+      ...unreadableCrashed,
+      ...unreadableNamed.map(({ number, label, error: { code, message } }) => ({
         session: sessionId(number),
         label,
         code,
@@ -84,33 +86,33 @@ export async function listAll(
 }
 
 /** Restores a session, or all of them without one. @throws WshError of the session that the caller named */
-export async function restoreAsked(
+export async function restoreCheckpoints(
   instance: Instance,
   { session, as, label }: Omit<ParsedInput<"checkpoint.restore">, "all">,
   restorer: Restorer,
 ): Promise<OperationOutput<"checkpoint.restore">> {
   if (label !== undefined && session !== undefined) {
     const { info, stored } = await restoreNamed(instance, session, { label, as }, restorer);
-    return { restored: [info], left_out: leftOut(stored, info.name), failed: [] };
+    return { restored: [info], left_out: describeLeftOut(stored, info.name), failed: [] };
   }
   if (session !== undefined) {
     const crashed = await findRestorable(instance, session);
     const info = await restoreSession(instance, crashed, as, restorer);
-    return { restored: [info], left_out: leftOut(crashed, info.name), failed: [] };
+    return { restored: [info], left_out: describeLeftOut(crashed, info.name), failed: [] };
   }
   const restored: SessionInfo[] = [];
   const failed: { session: string; code: string; message: string }[] = [];
   const left_out: OperationOutput<"checkpoint.restore">["left_out"] = [];
-  await untilReleased(instance);
-  const every = allCrashed(instance);
-  const done: ((() => void) | undefined)[] = [];
-  const work = every.entries();
-  const next = async (): Promise<void> => {
-    for (const [at, crashed] of work) {
-      done[at] = await restoreSession(instance, crashed, undefined, restorer).then(
+  await waitForDyingProcesses(instance);
+  const restorable = listRestorable(instance);
+  const reports: ((() => void) | undefined)[] = [];
+  const queue = restorable.entries();
+  const restoreQueued = async (): Promise<void> => {
+    for (const [index, crashed] of queue) {
+      reports[index] = await restoreSession(instance, crashed, undefined, restorer).then(
         (info) => () => {
           restored.push(info);
-          left_out.push(...leftOut(crashed, crashed.session.name));
+          left_out.push(...describeLeftOut(crashed, crashed.session.name));
         },
         (thrown) => () => {
           const { code, message } = WshError.from(thrown);
@@ -119,9 +121,9 @@ export async function restoreAsked(
       );
     }
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, os.availableParallelism() + 1) }, next));
+  await Promise.all(Array.from({ length: Math.min(MAX_PARALLEL, os.availableParallelism() + 1) }, restoreQueued));
   // In the order of the crashes, not of the restores.
-  for (const report of done) report?.();
+  for (const report of reports) report?.();
   return { restored, left_out, failed };
 }
 
@@ -130,7 +132,7 @@ async function findRestorable(instance: Instance, target: string): Promise<Crash
   const parsed = parseTarget(target);
   const running = lookUp(listSessions(instance), parsed);
   try {
-    return await findReleased(instance, parsed);
+    return await findCrashedAfterExit(instance, parsed);
   } catch (thrown) {
     const { code } = WshError.from(thrown);
     // A session that was killed before its first checkpoint is not running either.
@@ -141,20 +143,20 @@ async function findRestorable(instance: Instance, target: string): Promise<Crash
 }
 
 /** @throws WshError checkpoint_not_found */
-export async function forgetAsked(
+export async function forgetSessions(
   instance: Instance,
   { session, all }: ParsedInput<"checkpoint.forget">,
 ): Promise<OperationOutput<"checkpoint.forget">> {
   const forgotten: OperationOutput<"checkpoint.forget">["forgotten"] = [];
-  await untilReleased(instance);
-  for (const number of all ? goneNumbers(instance) : [numberOf(instance, session ?? "")]) {
-    const named = allNamed(instance, sessionId(number)).named.filter(({ folder }) => folder.number === number);
+  await waitForDyingProcesses(instance);
+  for (const number of all ? listForgettable(instance) : [findForgettable(instance, session ?? "")]) {
+    const named = listNamed(instance, sessionId(number)).named.filter(({ folder }) => folder.number === number);
     const crashed = readCrashed(instance, number);
-    const readable = crashed === null || "trouble" in crashed ? null : crashed;
+    const readable = crashed === null || "error" in crashed ? null : crashed;
     // A process that shows it to readers has its contents in memory.
-    if (readable !== null) await makeRoomFor(instance, readable);
+    if (readable !== null) await endReaders(instance, readable);
     let bytes = removeSession(sessionDir(instance, number));
-    const folders = namedFolders(instance, number);
+    const folders = listNamedFolders(instance, number);
     for (const { label } of folders) bytes += removeNamed(instance, number, label);
     const name = (readable ?? named[0]?.stored)?.session.name ?? null;
     forgotten.push({ id: sessionId(number), name, bytes, labels: folders.map(({ label }) => label) });
@@ -163,25 +165,27 @@ export async function forgetAsked(
 }
 
 /** Sessions of this machine that have checkpoints and do not run. */
-function goneNumbers(instance: Instance): number[] {
-  const named = namedFolders(instance).filter(
-    ({ number, directory }) => !isRunning(instance, number) && !isOthers(directory),
+function listForgettable(instance: Instance): number[] {
+  const named = listNamedFolders(instance).filter(
+    ({ number, directory }) => !isRunning(instance, number) && !isOfOtherMachine(directory),
   );
-  const crashed = crashedNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
+  const crashed = listCrashedNumbers(instance, new Set()).filter(
+    (number) => !isOfOtherMachine(sessionDir(instance, number)),
+  );
   return [...new Set([...crashed, ...named.map(({ number }) => number)])].sort((a, b) => a - b);
 }
 
 /** A session that cannot be read is named by its id. */
-function numberOf(instance: Instance, target: string): number {
+function findForgettable(instance: Instance, target: string): number {
   const parsed = parseTarget(target);
-  const gone = goneNumbers(instance);
-  if (parsed.kind === "session_id" && gone.includes(parsed.id)) return parsed.id;
+  const forgettable = listForgettable(instance);
+  if (parsed.kind === "session_id" && forgettable.includes(parsed.id)) return parsed.id;
   try {
     return findCrashed(instance, parsed).number;
   } catch (thrown) {
     // An ended session may have named checkpoints.
-    const { named } = allNamed(instance, target);
-    const newest = named.filter(({ folder }) => gone.includes(folder.number)).at(-1);
+    const { named } = listNamed(instance, target);
+    const newest = named.filter(({ folder }) => forgettable.includes(folder.number)).at(-1);
     if (newest === undefined) throw thrown;
     return newest.folder.number;
   }

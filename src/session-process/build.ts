@@ -3,7 +3,7 @@
  * before anything runs. A failure leaves nothing behind.
  */
 
-import { keptVariables } from "../checkpoints/files/environment.ts";
+import { storableVariables } from "../checkpoints/files/environment.ts";
 import { parseTree } from "../checkpoints/files/tree.ts";
 import type { SessionServer } from "../endpoint/session-server.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
@@ -217,7 +217,7 @@ async function assemble(
       buffers: new BufferFiles(instance),
       ...area,
       settings: sessionSettings(settings),
-      env: keptVariables(spec.create.env),
+      env: storableVariables(spec.create.env),
       ...(restored === undefined ? {} : { createdAt: restored.created_at }),
       owner: ownerIn(spec),
       worktree: worktree ?? undefined,
@@ -366,7 +366,7 @@ function firstWindows(
   storedLayout: Windows | null,
   base: number,
 ): Windows {
-  const env = keptVariables(spec.create.env);
+  const env = storableVariables(spec.create.env);
   const pane = paneEntry(paneId(claim.id), defined({ env }));
   if (storedLayout === null) return oneWindow(claim.window, pane, base);
   const there = new Set(first.map(({ id }) => paneId(id ?? claim.id)));

@@ -3,11 +3,11 @@
  * checkpoint and a journal of its commands; a session with several panes also has a checkpoint as a whole.
  */
 import { basename } from "node:path";
-import { keptEnvironment, keptVariables } from "../checkpoints/files/environment.ts";
+import { storableEnvironment, storableVariables } from "../checkpoints/files/environment.ts";
 import { sessionDir } from "../checkpoints/files/paths.ts";
-import { Checkpoints } from "../checkpoints/live/keep.ts";
-import { LayoutCheckpoint } from "../checkpoints/live/layout.ts";
-import { resume, toResume } from "../checkpoints/live/resume.ts";
+import { LayoutCheckpoint } from "../checkpoints/live/layout-checkpoint.ts";
+import { PaneCheckpoint } from "../checkpoints/live/pane-checkpoint.ts";
+import { planResume, resume } from "../checkpoints/live/resume.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
 import { historyPlaces } from "../history/paths.ts";
 import { takeInWhenMany } from "../history/start-worker.ts";
@@ -66,7 +66,7 @@ const nothing = async (): Promise<void> => {};
 const noRegistry = { rename: async (name: string) => name, ended: nothing, live: nothing, leave: nothing };
 
 export class PaneKeeper {
-  private readonly checkpoints = new Map<string, Checkpoints>();
+  private readonly checkpoints = new Map<string, PaneCheckpoint>();
   private readonly journals = new Map<string, Disposable>();
   private layout: LayoutCheckpoint | null = null;
   private readonly waiters: (() => void)[] = [];
@@ -110,7 +110,7 @@ export class PaneKeeper {
         cols: create.cols,
         settings: sessionSettings(settings),
         isSized: true,
-        env: keptVariables(create.env),
+        env: storableVariables(create.env),
         owner: newPane.owner,
       },
       pane,
@@ -197,7 +197,7 @@ export class PaneKeeper {
     if (local.homeTracker.owner?.number !== before) passwordAsks.get(local.pane)?.moved();
     this.port.session.events.emit("joined", undefined);
     for (const wake of this.waiters.splice(0)) wake();
-    if (!isOffered) await this.checkpoints.get(local.id)?.moved(home?.number ?? null);
+    if (!isOffered) await this.checkpoints.get(local.id)?.moveTo(home?.number ?? null);
   }
 
   /** Resolves when the checkpoint contains the current layout. Never rejects: errors are logged. */
@@ -231,13 +231,16 @@ export class PaneKeeper {
   }
 
   keepAfterRestoreUndone(): void {
-    this.layout?.undone();
-    for (const kept of this.checkpoints.values()) kept.undone();
+    this.layout?.abandonRestore();
+    for (const kept of this.checkpoints.values()) kept.abandonRestore();
   }
 
   /** Resolves when no write is in progress. */
   async whenWritten(): Promise<void> {
-    await Promise.all([this.layout?.settled(), ...[...this.checkpoints.values()].map((kept) => kept.settled())]);
+    await Promise.all([
+      this.layout?.waitForWrites(),
+      ...[...this.checkpoints.values()].map((kept) => kept.waitForWrites()),
+    ]);
   }
 
   /** Resolves when no other session has a pane that runs here. */
@@ -267,26 +270,26 @@ export class PaneKeeper {
     local.ownSession.events.on("destroyed", () => witness[Symbol.dispose]());
     if (restored?.run === false || isPopup) return;
     const { command = null, shell = null } = create;
-    const given = keptVariables(create.env);
+    const given = storableVariables(create.env);
     const start = {
       pane: id,
       session: number,
       window,
       nofile,
       program: { command, shell, display: pane.command, ...defined({ env: given }) },
-      env: keptEnvironment({ ...env, ...create.env }),
+      env: storableEnvironment({ ...env, ...create.env }),
     };
     const { replayed } = planned;
     // A named checkpoint remains unchanged.
     const isOwn = restored?.directory === sessionDir(instance, number);
     const foreground = restored?.run === true ? (replayed?.foreground ?? null) : null;
-    const line = toResume(foreground, settings.restore_programs);
+    const line = planResume(foreground, settings.restore_programs);
     if (line !== null) void resume(pane, line, logger);
     // A conversation that could not be resumed, because its agent is missing, is offered again.
     const again = line === null || foreground?.conversation === undefined ? {} : { line: line.line };
     this.checkpoints.set(
       local.id,
-      new Checkpoints({
+      new PaneCheckpoint({
         session,
         local,
         instance,
@@ -310,8 +313,8 @@ export class PaneKeeper {
       instance,
       settings,
       logger,
-      goesOn: this.port.isRestored,
-      stored: () => ({
+      isRestored: this.port.isRestored,
+      currentLayout: () => ({
         host: processId,
         session: number,
         name: session.name,

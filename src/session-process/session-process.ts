@@ -3,7 +3,7 @@
  * pane; terminals show a window; events of windows and panes are reported.
  */
 import * as v from "valibot";
-import { SaveToSchema, unnamedDir } from "../checkpoints/files/named.ts";
+import { SaveToSchema, unfinishedDir } from "../checkpoints/files/named.ts";
 import { programsIn } from "../endpoint/operations/running.ts";
 import type {
   BindingContext,
@@ -192,7 +192,7 @@ export class SessionProcess implements SessionParts, ServedSession {
     }
     if (request.op === "peer.checkpoint") {
       const { folder } = v.parse(SaveToSchema, request.input);
-      const directory = unnamedDir(this.instance, folder);
+      const directory = unfinishedDir(this.instance, folder);
       // The session that has the pane handles the rest.
       const guest = request.target === undefined ? undefined : this.locals.get(request.target);
       if (guest === undefined) await this.keeper.saveTo(directory);

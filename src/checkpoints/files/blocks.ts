@@ -26,7 +26,7 @@ const CHECKSUM_AT = 16;
 /** Maximum unpacked bytes of one block: a reader never allocates more for one. */
 export const MAX_BLOCK_BYTES = 4 * 1024 * 1024;
 /** Compression level of zstd: the quickest, 0.5 ms for 50 KB of lines. */
-const LEVEL = 1;
+const COMPRESSION_LEVEL = 1;
 const ZSTD_MAGIC = 0xfd2fb528;
 
 const encoder = new TextEncoder();
@@ -36,7 +36,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 export function packBlock({ kind, text }: Block): Uint8Array {
   const plain = encoder.encode(text);
   if (plain.length > MAX_BLOCK_BYTES) throw new RangeError(`a block of ${plain.length} bytes`);
-  const stored = Bun.zstdCompressSync(plain, { level: LEVEL });
+  const stored = Bun.zstdCompressSync(plain, { level: COMPRESSION_LEVEL });
   const block = Buffer.alloc(HEADER_BYTES + stored.length);
   MAGIC.copy(block);
   block.writeUInt16LE(blockKinds.indexOf(kind), MAGIC.length);
@@ -61,21 +61,21 @@ export function readBlocks(bytes: Uint8Array): { readonly blocks: StoredBlock[];
   const blocks: StoredBlock[] = [];
   let damaged = 0;
   let offset = 0;
-  let good = 0;
+  let validEnd = 0;
   while (offset < buffer.length) {
     const index = buffer.indexOf(MAGIC, offset);
     if (index < 0) break;
-    const block = blockAt(buffer, index);
+    const block = readBlockAt(buffer, index);
     if (block === null) {
       offset = index + 1;
       continue;
     }
-    if (index > good) damaged++;
+    if (index > validEnd) damaged++;
     blocks.push({ ...block.block, bytes: block.end - index });
     offset = block.end;
-    good = offset;
+    validEnd = offset;
   }
-  return { blocks, damaged: damaged + (good < buffer.length ? 1 : 0) };
+  return { blocks, damaged: damaged + (validEnd < buffer.length ? 1 : 0) };
 }
 
 /**
@@ -86,34 +86,34 @@ function unpackedSize(frame: Buffer): number | null {
   if (frame.readUInt32LE(0) !== ZSTD_MAGIC) return null;
   const descriptor = frame.readUInt8(4);
   const isSingle = (descriptor & 0x20) !== 0;
-  const at = isSingle ? 5 : 6;
+  const sizeOffset = isSingle ? 5 : 6;
   if ((descriptor & 0x03) !== 0) return null;
   switch (descriptor >> 6) {
     case 0:
-      return isSingle ? frame.readUInt8(at) : null;
+      return isSingle ? frame.readUInt8(sizeOffset) : null;
     case 1:
-      return frame.readUInt16LE(at) + 256;
+      return frame.readUInt16LE(sizeOffset) + 256;
     case 2:
-      return frame.readUInt32LE(at);
+      return frame.readUInt32LE(sizeOffset);
     default:
       return null;
   }
 }
 
-function blockAt(buffer: Buffer, start: number): { readonly block: Block; readonly end: number } | null {
+function readBlockAt(buffer: Buffer, start: number): { readonly block: Block; readonly end: number } | null {
   if (start + HEADER_BYTES > buffer.length) return null;
   const kind = blockKinds[buffer.readUInt16LE(start + MAGIC.length)];
-  const length = buffer.readUInt32LE(start + LENGTHS_AT);
-  const plain = buffer.readUInt32LE(start + LENGTHS_AT + 4);
-  const end = start + HEADER_BYTES + length;
-  if (kind === undefined || end > buffer.length || plain > MAX_BLOCK_BYTES) return null;
+  const storedLength = buffer.readUInt32LE(start + LENGTHS_AT);
+  const plainLength = buffer.readUInt32LE(start + LENGTHS_AT + 4);
+  const end = start + HEADER_BYTES + storedLength;
+  if (kind === undefined || end > buffer.length || plainLength > MAX_BLOCK_BYTES) return null;
   const whole = buffer.subarray(start, end);
   if (buffer.readBigUInt64LE(start + CHECKSUM_AT) !== checksum(whole)) return null;
   const stored = whole.subarray(HEADER_BYTES);
   try {
-    if (unpackedSize(stored) !== plain) return null;
+    if (unpackedSize(stored) !== plainLength) return null;
     const unpacked = Bun.zstdDecompressSync(stored);
-    if (unpacked.length !== plain) return null;
+    if (unpacked.length !== plainLength) return null;
     return { block: { kind, text: decoder.decode(unpacked) }, end };
   } catch {
     return null; // the checksum is right but the content is not: another program's

@@ -6,54 +6,54 @@
 import fs from "node:fs";
 import { checkpointsDir, type Instance } from "../../instance/paths.ts";
 import { readLayout } from "./part-reader.ts";
-import { ownFiles } from "./part-writer.ts";
-import { panePart, sessionDir, sessionOfDir } from "./paths.ts";
-import { movesIn } from "./tree.ts";
+import { listPartFiles } from "./part-writer.ts";
+import { panePart, parseSessionDir, sessionDir } from "./paths.ts";
+import { readMoves } from "./tree.ts";
 
 /** Numbers of all sessions with a folder. */
-export function storedNumbers(instance: Instance): number[] {
+export function listStoredSessions(instance: Instance): number[] {
   try {
-    return fs.readdirSync(checkpointsDir(instance)).flatMap((name) => sessionOfDir(name) ?? []);
+    return fs.readdirSync(checkpointsDir(instance)).flatMap((name) => parseSessionDir(name) ?? []);
   } catch {
     return []; // none yet, or no permission
   }
 }
 
 /** How often each pane of a session's layout has moved; empty without a readable layout. */
-export function claimsIn(directory: string): ReadonlyMap<number, number> {
+export function readPaneMoves(directory: string): ReadonlyMap<number, number> {
   try {
-    return movesIn(readLayout(directory).record);
+    return readMoves(readLayout(directory).record);
   } catch {
     return new Map();
   }
 }
 
 /** The layouts of an instance, read when they are first needed. */
-export class Claims {
-  private read: ReadonlyMap<number, ReadonlyMap<number, number>> | null = null;
+export class PaneOwnership {
+  private movesBySession: ReadonlyMap<number, ReadonlyMap<number, number>> | null = null;
 
   constructor(private readonly instance: Instance) {}
 
   /** Whether another session has a pane of this one. */
-  isElsewhere(session: number, pane: number): boolean {
-    this.read ??= new Map(
-      storedNumbers(this.instance).map((number) => [number, claimsIn(sessionDir(this.instance, number))]),
+  hasMovedAway(session: number, pane: number): boolean {
+    this.movesBySession ??= new Map(
+      listStoredSessions(this.instance).map((number) => [number, readPaneMoves(sessionDir(this.instance, number))]),
     );
-    const own = this.read.get(session)?.get(pane) ?? 0;
-    return [...this.read].some(([number, claims]) => number !== session && (claims.get(pane) ?? 0) > own);
+    const ownMoves = this.movesBySession.get(session)?.get(pane) ?? 0;
+    return [...this.movesBySession].some(([number, moves]) => number !== session && (moves.get(pane) ?? 0) > ownMoves);
   }
 
   /** The folder with the state of a session's pane. */
-  folderOf(session: number, pane: number): string {
-    const own = sessionDir(this.instance, session);
+  findStateFolder(session: number, pane: number): string {
+    const ownFolder = sessionDir(this.instance, session);
     // A file that its process could not finish writing has generation 0.
-    const hasIt = (directory: string): boolean =>
-      ownFiles(directory, panePart(pane)).some(({ kind, generation }) => kind === "state" && generation > 0);
-    if (hasIt(own)) return own;
+    const hasState = (directory: string): boolean =>
+      listPartFiles(directory, panePart(pane)).some(({ kind, generation }) => kind === "state" && generation > 0);
+    if (hasState(ownFolder)) return ownFolder;
     return (
-      storedNumbers(this.instance)
+      listStoredSessions(this.instance)
         .map((number) => sessionDir(this.instance, number))
-        .find(hasIt) ?? own
+        .find(hasState) ?? ownFolder
     );
   }
 }

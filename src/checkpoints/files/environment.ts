@@ -6,11 +6,11 @@
 type Environment = Readonly<Record<string, string>>;
 
 /** Matches names of secrets by any part of the name. */
-const secret = /TOKEN|KEY|SECRET|PASS|_PWD|CREDENTIAL|AUTH|BEARER|COOKIE|PRIVATE|SESSION_ID|JWT|DSN|(^|_)PAT(_|$)/i;
+const secretName = /TOKEN|KEY|SECRET|PASS|_PWD|CREDENTIAL|AUTH|BEARER|COOKIE|PRIVATE|SESSION_ID|JWT|DSN|(^|_)PAT(_|$)/i;
 /** An address with a user's password, such as postgres://me:secret@db. */
-const withPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
+const addressWithPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
 /** Names whose values are valid only in the login that set them. */
-const ofLogin = new Set([
+const loginVariables = new Set([
   "SSH_AUTH_SOCK",
   "SSH_AGENT_PID",
   "SSH_CONNECTION",
@@ -38,11 +38,11 @@ const MAX_VALUE = 8 * 1024;
 const MAX_TOTAL = 128 * 1024;
 
 /** The part of an environment that may be written. */
-export function keptEnvironment(env: Environment): Record<string, string> {
+export function storableEnvironment(env: Environment): Record<string, string> {
   const saved: Record<string, string> = {};
   let total = 0;
   for (const [name, value] of Object.entries(env)) {
-    if (isOfWhoRestores(name, value) || value.length > MAX_VALUE) continue;
+    if (isUnstorable(name, value) || value.length > MAX_VALUE) continue;
     total += name.length + value.length;
     if (total > MAX_TOTAL) break;
     saved[name] = value;
@@ -51,17 +51,17 @@ export function keptEnvironment(env: Environment): Record<string, string> {
 }
 
 /** The same for variables given to one program; undefined: there are none. */
-export function keptVariables(given: Environment | null | undefined): Record<string, string> | undefined {
-  const kept = keptEnvironment(given ?? {});
-  return Object.keys(kept).length === 0 ? undefined : kept;
+export function storableVariables(given: Environment | null | undefined): Record<string, string> | undefined {
+  const storable = storableEnvironment(given ?? {});
+  return Object.keys(storable).length === 0 ? undefined : storable;
 }
 
 /** The saved environment, with the login's variables taken from the restoring process. */
-export function restoredEnvironment(kept: Environment, restorer: Environment): Record<string, string> {
-  const own = Object.entries(restorer).filter(([name, value]) => isOfWhoRestores(name, value));
-  return { ...keptEnvironment(kept), ...Object.fromEntries(own) };
+export function restoredEnvironment(saved: Environment, restorer: Environment): Record<string, string> {
+  const fromRestorer = Object.entries(restorer).filter(([name, value]) => isUnstorable(name, value));
+  return { ...storableEnvironment(saved), ...Object.fromEntries(fromRestorer) };
 }
 
-function isOfWhoRestores(name: string, value: string): boolean {
-  return ofLogin.has(name) || secret.test(name) || withPassword.test(value);
+function isUnstorable(name: string, value: string): boolean {
+  return loginVariables.has(name) || secretName.test(name) || addressWithPassword.test(value);
 }

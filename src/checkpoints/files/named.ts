@@ -21,12 +21,12 @@ import { removeSession } from "./sessions.ts";
 export const MAX_NAMED = 200;
 const RANDOM_LENGTH = 10;
 /** Age of a folder without a name, in ms, after which its writer must have died. */
-const UNNAMED_MS = 3_600_000;
+const UNFINISHED_MS = 3_600_000;
 const namedPattern = /^s([1-9]\d{0,8})\.([^~]+)(?:~([1-9]\d{0,8}))?$/;
-const unnamedPattern = /^s[1-9]\d{0,8}~[A-Za-z0-9]+$/;
+const unfinishedPattern = /^s[1-9]\d{0,8}~[A-Za-z0-9]+$/;
 
 /** Request to a session process to save: the folder to write into. */
-export const SaveToSchema = v.object({ folder: v.pipe(v.string(), v.regex(unnamedPattern)) });
+export const SaveToSchema = v.object({ folder: v.pipe(v.string(), v.regex(unfinishedPattern)) });
 
 export interface NamedFolder {
   /** Number of the session. */
@@ -42,30 +42,33 @@ function namedDir(instance: Instance, number: number, label: string): string {
 }
 
 /** Folder of a checkpoint that is being written. @throws WshError unsafe_path */
-export function unnamedDir(instance: Instance, folder: string): string {
+export function unfinishedDir(instance: Instance, folder: string): string {
   checkOwnDir(checkpointsDir(instance));
   return join(checkpointsDir(instance), folder);
 }
 
 /** Labelled checkpoints of one session, or all: by session, then by label. */
-export function namedFolders(instance: Instance, only?: number): NamedFolder[] {
-  return everyFolder(instance, only).filter(
+export function listNamedFolders(instance: Instance, onlyNumber?: number): NamedFolder[] {
+  return listFoldersWithReplaced(instance, onlyNumber).filter(
     ({ number, label }, index, all) => all[index + 1]?.number !== number || all[index + 1]?.label !== label,
   );
 }
 
-/** Like namedFolders, including replaced ones that are not removed yet, each before its replacement. */
-function everyFolder(instance: Instance, only?: number): (NamedFolder & { readonly replaced: number })[] {
+/** Like listNamedFolders, including replaced ones that are not removed yet, each before its replacement. */
+function listFoldersWithReplaced(
+  instance: Instance,
+  onlyNumber?: number,
+): (NamedFolder & { readonly replaced: number })[] {
   if (!checkOwnDir(checkpointsDir(instance))) return [];
   const entries = fs.readdirSync(checkpointsDir(instance)).flatMap((name) => {
     const [, session, encoded, replaced = 0] = namedPattern.exec(name) ?? [];
     const number = Number(session);
-    if (encoded === undefined || (only !== undefined && number !== only)) return [];
+    if (encoded === undefined || (onlyNumber !== undefined && number !== onlyNumber)) return [];
     const label = decodeName(encoded);
     const directory = join(checkpointsDir(instance), name);
     if (label === null || !isLabel(label)) return [];
     if (fs.lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
-    return [{ number, label, directory, bytes: bytesIn(directory), replaced: Number(replaced) }];
+    return [{ number, label, directory, bytes: folderBytes(directory), replaced: Number(replaced) }];
   });
   return entries.sort(
     (a, b) => a.number - b.number || (a.label === b.label ? a.replaced - b.replaced : a.label < b.label ? -1 : 1),
@@ -75,7 +78,7 @@ function everyFolder(instance: Instance, only?: number): (NamedFolder & { readon
 /** Deletes the labelled checkpoint. @returns its bytes @throws WshError unsafe_path if it contains others' files */
 export function removeNamed(instance: Instance, number: number, label: string): number {
   let bytes = 0;
-  for (const { directory } of everyFolder(instance, number).filter((each) => each.label === label)) {
+  for (const { directory } of listFoldersWithReplaced(instance, number).filter((each) => each.label === label)) {
     bytes += removeSession(directory);
     if (fs.existsSync(directory)) throw new WshError("unsafe_path", `${directory} cannot be deleted`);
   }
@@ -87,55 +90,57 @@ export function removeNamed(instance: Instance, number: number, label: string): 
  * @param write writes its files into the given folder
  * @throws WshError checkpoint_exists, resource_limit_reached, and errors of `write`
  */
-export async function makeNamed(
+export async function createNamed(
   instance: Instance,
   { number, label, replace }: { readonly number: number; readonly label: string; readonly replace: boolean },
   maxBytes: number,
   write: (folder: string, directory: string) => Promise<void>,
 ): Promise<NamedFolder> {
-  const all = everyFolder(instance);
-  const before = all.filter((each) => each.number === number && each.label === label);
-  const others = namedFolders(instance).filter((each) => !before.some(({ directory }) => directory === each.directory));
-  const isTaken = (): boolean => checkOwnDir(namedDir(instance, number, label)) || before.length > 0;
-  if (isTaken() && !replace) throw labelTaken(label);
+  const all = listFoldersWithReplaced(instance);
+  const replacedFolders = all.filter((each) => each.number === number && each.label === label);
+  const others = listNamedFolders(instance).filter(
+    (each) => !replacedFolders.some(({ directory }) => directory === each.directory),
+  );
+  const isTaken = (): boolean => checkOwnDir(namedDir(instance, number, label)) || replacedFolders.length > 0;
+  if (isTaken() && !replace) throw labelTakenError(label);
   if (others.length >= MAX_NAMED) {
     throw new WshError(
       "resource_limit_reached",
       `the limit of ${MAX_NAMED} labelled checkpoints is reached (${others.length})`,
     );
   }
-  return withUnnamed(instance, number, async (folder, directory) => {
+  return withUnfinishedFolder(instance, number, async (folder, directory) => {
     await write(folder, directory);
-    const bytes = bytesIn(directory);
+    const bytes = folderBytes(directory);
     const total = others.reduce((sum, each) => sum + each.bytes, bytes);
     if (total > maxBytes) {
       const message = `labelled checkpoints would take ${total} of ${maxBytes} bytes (setting checkpoint_bytes)`;
       throw new WshError("resource_limit_reached", message);
     }
-    if (isTaken() && !replace) throw labelTaken(label);
-    const newest = Math.max(...before.map(({ replaced }) => replaced));
-    const path = namedDir(instance, number, label) + (before.length === 0 ? "" : `~${newest + 1}`);
+    if (isTaken() && !replace) throw labelTakenError(label);
+    const newest = Math.max(...replacedFolders.map(({ replaced }) => replaced));
+    const path = namedDir(instance, number, label) + (replacedFolders.length === 0 ? "" : `~${newest + 1}`);
     fs.renameSync(directory, path);
-    for (const each of before) removeSession(each.directory);
+    for (const each of replacedFolders) removeSession(each.directory);
     return { number, label, directory: path, bytes };
   });
 }
 
-function labelTaken(label: string): WshError {
+function labelTakenError(label: string): WshError {
   return new WshError("checkpoint_exists", `the session already has a checkpoint '${label}'`);
 }
 
 /**
  * Runs with a folder that is removed afterwards, unless it was given a name. @throws WshError unsafe_path, and of `use`
  */
-export async function withUnnamed<T>(
+export async function withUnfinishedFolder<T>(
   instance: Instance,
   number: number,
   use: (folder: string, directory: string) => Promise<T>,
 ): Promise<T> {
   for (const directory of [instance.stateDir, checkpointsDir(instance)]) ensureOwnDir(directory);
-  const folder = unnamed(number);
-  const directory = unnamedDir(instance, folder);
+  const folder = unfinishedFolderName(number);
+  const directory = unfinishedDir(instance, folder);
   ensureOwnDir(directory);
   try {
     return await use(folder, directory);
@@ -144,7 +149,7 @@ export async function withUnnamed<T>(
   }
 }
 
-function unnamed(number: number): string {
+function unfinishedFolderName(number: number): string {
   return `s${number}~${randomToken(RANDOM_LENGTH)}`;
 }
 
@@ -152,9 +157,9 @@ function unnamed(number: number): string {
  * Records, beside each named checkpoint of its session, the numbers that an ending pane has issued, so that a pane
  * restored from it reuses none. A failed write does not delay the end.
  */
-export function noteNumbers(instance: Instance, session: number, pane: number, numbers: PaneNumbers): void {
+export function recordIssuedNumbers(instance: Instance, session: number, pane: number, numbers: PaneNumbers): void {
   try {
-    for (const { directory } of namedFolders(instance, session)) {
+    for (const { directory } of listNamedFolders(instance, session)) {
       fs.writeFileSync(join(directory, numbersFile(pane)), JSON.stringify(numbers), { mode: 0o600 });
     }
   } catch {
@@ -163,7 +168,7 @@ export function noteNumbers(instance: Instance, session: number, pane: number, n
 }
 
 /** The numbers that a pane had issued when it ended after it was saved; null: it has not ended. */
-export function notedNumbers(directory: string, pane: number): PaneNumbers | null {
+export function readIssuedNumbers(directory: string, pane: number): PaneNumbers | null {
   const path = join(directory, numbersFile(pane));
   try {
     if (!checkOwnFile(path)) return null;
@@ -175,16 +180,16 @@ export function notedNumbers(directory: string, pane: number): PaneNumbers | nul
 }
 
 /** Removes folders left by processes that died while writing a named checkpoint. */
-export function removeUnnamed(instance: Instance): void {
+export function removeUnfinished(instance: Instance): void {
   for (const name of fs.readdirSync(checkpointsDir(instance))) {
     const directory = join(checkpointsDir(instance), name);
-    const stat = unnamedPattern.test(name) ? fs.lstatSync(directory, { throwIfNoEntry: false }) : undefined;
-    if (stat?.isDirectory() === true && Date.now() - stat.mtimeMs > UNNAMED_MS) removeSession(directory);
+    const stat = unfinishedPattern.test(name) ? fs.lstatSync(directory, { throwIfNoEntry: false }) : undefined;
+    if (stat?.isDirectory() === true && Date.now() - stat.mtimeMs > UNFINISHED_MS) removeSession(directory);
   }
 }
 
 /** Size of a folder's files. */
-export function bytesIn(directory: string): number {
+export function folderBytes(directory: string): number {
   const sizes = fs.readdirSync(directory).map((name) => {
     return fs.lstatSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
   });

@@ -9,7 +9,7 @@ import { checkOwnDir, checkOwnFile } from "../../instance/owned-files.ts";
 import { openToRead } from "../../platform/readable.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Block, type BlockKind, readBlocks } from "./blocks.ts";
-import { type HistoryFile, historyOf, ownFiles, partFiles } from "./part-writer.ts";
+import { type HistoryFile, historyGenerationFor, listFiles, listPartFiles } from "./part-writer.ts";
 import { historyFile, type PartName, panePart, stateFile } from "./paths.ts";
 import { LayoutRecordSchema, type PaneRecord, PaneRecordSchema, parseRecord } from "./record.ts";
 
@@ -47,7 +47,7 @@ export interface StoredPane {
  * @throws WshError checkpoint_not_found, checkpoint_damaged, checkpoint_too_new, unsafe_path
  */
 export function readPane(directory: string, pane: number): StoredPane {
-  const { record, blocks, generation, damaged } = newest(directory, panePart(pane), PaneRecordSchema);
+  const { record, blocks, generation, damaged } = readNewest(directory, panePart(pane), PaneRecordSchema);
   const linesOf = (kind: BlockKind): string[] | null => {
     const block = blocks.find((each) => each.kind === kind);
     return block === undefined ? null : block.text.split("\n");
@@ -64,15 +64,15 @@ export function readPane(directory: string, pane: number): StoredPane {
 
 /** @throws like readPane */
 export function readLayout(directory: string) {
-  const { record, generation } = newest(directory, "layout", LayoutRecordSchema);
+  const { record, generation } = readNewest(directory, "layout", LayoutRecordSchema);
   return { record, generation };
 }
 
 /** The machine that wrote a session's folder, even if a later version wrote it; null: unknown. */
-export function machineOf(directory: string): string | null {
+export function readMachine(directory: string): string | null {
   if (!checkOwnDir(directory)) return null;
-  for (const { name, kind } of partFiles(directory)) {
-    const bytes = kind === "state" ? readOwn(join(directory, name)) : null;
+  for (const { name, kind } of listFiles(directory)) {
+    const bytes = kind === "state" ? readOwnFile(join(directory, name)) : null;
     const about = bytes === null ? undefined : readBlocks(bytes).blocks.find((block) => block.kind === "about");
     const parsed = about === undefined ? null : v.safeParse(MachineSchema, JSON.parse(about.text));
     if (parsed?.success === true) return parsed.output.machine;
@@ -86,15 +86,15 @@ export function readHistory(directory: string, { record, generation }: StoredPan
   if (history === null || history.end <= history.first) return { first: record.screen_line, lines: [], file: null };
   const { first, end } = history;
   const lines: (string | null)[] = Array.from({ length: Math.min(end - first, MAX_LINES) }, () => null);
-  const files = ownFiles(directory, panePart(pane)).filter(({ kind }) => kind === "history");
-  const number = historyOf(
+  const files = listPartFiles(directory, panePart(pane)).filter(({ kind }) => kind === "history");
+  const number = historyGenerationFor(
     generation,
     files.map((file) => file.generation),
   );
-  const bytes = number === null ? null : readOwn(join(directory, historyFile(panePart(pane), number)));
+  const bytes = number === null ? null : readOwnFile(join(directory, historyFile(panePart(pane), number)));
   if (number === null || bytes === null) return { first, lines, file: null };
   const { blocks, damaged } = readBlocks(bytes);
-  const knownRanges: { from: number; end: number; bytes: number }[] = [];
+  const ranges: { from: number; end: number; bytes: number }[] = [];
   for (const block of blocks) {
     if (block.kind !== "history") continue;
     const index = block.text.indexOf("\n");
@@ -105,16 +105,16 @@ export function readHistory(directory: string, { record, generation }: StoredPan
       if (line >= first && line < end) lines[line - first] = text;
       line++;
     }
-    knownRanges.push({ from, end: line, bytes: block.bytes });
+    ranges.push({ from, end: line, bytes: block.bytes });
   }
   // A block replaces earlier blocks' lines from its first line on; lines past the end were written after this state.
   const isWhole =
-    damaged === 0 && knownRanges.every(({ end }, index) => end <= (knownRanges[index + 1]?.from ?? record.screen_line));
-  const hasAll = isWhole && lines.every((text) => text !== null) && knownRanges.at(-1)?.end === end;
-  return { first, lines, file: hasAll ? { generation: number, blocks: knownRanges, bytes: bytes.length } : null };
+    damaged === 0 && ranges.every(({ end }, index) => end <= (ranges[index + 1]?.from ?? record.screen_line));
+  const hasAll = isWhole && lines.every((text) => text !== null) && ranges.at(-1)?.end === end;
+  return { first, lines, file: hasAll ? { generation: number, blocks: ranges, bytes: bytes.length } : null };
 }
 
-function newest<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(
+function readNewest<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(
   directory: string,
   part: PartName,
   schema: S,
@@ -126,12 +126,12 @@ function newest<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(
 } {
   const missing = new WshError("checkpoint_not_found", `${directory} has no checkpoint of '${part}'`);
   if (!checkOwnDir(directory)) throw missing;
-  const generations = ownFiles(directory, part)
+  const generations = listPartFiles(directory, part)
     .filter(({ kind, generation }) => kind === "state" && generation > 0)
     .map(({ generation }) => generation)
     .sort((a, b) => b - a);
   for (const [index, generation] of generations.entries()) {
-    const bytes = readOwn(join(directory, stateFile(part, generation)));
+    const bytes = readOwnFile(join(directory, stateFile(part, generation)));
     if (bytes === null) continue;
     const { blocks, damaged } = readBlocks(bytes);
     const about = blocks.find(({ kind }) => kind === "about");
@@ -143,7 +143,7 @@ function newest<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(
 }
 
 /** @returns null when it is gone @throws WshError unsafe_path */
-function readOwn(path: string): Uint8Array | null {
+function readOwnFile(path: string): Uint8Array | null {
   if (!checkOwnFile(path)) return null;
   const fd = openToRead(path);
   if (fd === null) return null;

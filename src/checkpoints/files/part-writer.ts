@@ -14,7 +14,15 @@ import { checkOwnDir, checkOwnFile, ensureOwnDir } from "../../instance/owned-fi
 import { tryFlock } from "../../platform/descriptors.ts";
 import { openToRead } from "../../platform/readable.ts";
 import { type Block, packBlock } from "./blocks.ts";
-import { declinedFile, historyFile, lockFile, type PartFile, type PartName, partFile, stateFile } from "./paths.ts";
+import {
+  declinedFile,
+  historyFile,
+  lockFile,
+  type PartFile,
+  type PartName,
+  parsePartFile,
+  stateFile,
+} from "./paths.ts";
 
 /** Retained generations of a state: if one is damaged, only the seconds since the previous one are lost. */
 const GENERATIONS = 3;
@@ -41,7 +49,7 @@ export interface HistorySource {
   lines(from: number, end: number): readonly string[];
 }
 
-interface Appended {
+interface AppendedBlock {
   readonly from: number;
   readonly end: number;
   readonly bytes: number;
@@ -50,12 +58,12 @@ interface Appended {
 /** A file of lines above the screen, and its blocks. */
 export interface HistoryFile {
   readonly generation: number;
-  readonly blocks: readonly Appended[];
+  readonly blocks: readonly AppendedBlock[];
   readonly bytes: number;
 }
 
 interface History extends HistoryFile {
-  blocks: Appended[];
+  blocks: AppendedBlock[];
   bytes: number;
 }
 
@@ -63,14 +71,14 @@ interface History extends HistoryFile {
  * Contents of a session's folder that are allowed before the first write: none, for a new session; other parts; or also
  * this part, for a restored pane. Other contents belong to an earlier session with the same number, and stay unchanged.
  */
-export type Before = "nothing" | "other parts" | "this part";
+export type AllowedContents = "nothing" | "other parts" | "this part";
 
 export interface PartWriterOptions {
   /** Directories above the folder that are made as well, outermost first. */
   readonly parents?: readonly string[];
   /** Lines of a restored pane that are already written. */
-  readonly found?: HistoryFile | null;
-  readonly before?: Before;
+  readonly existingHistory?: HistoryFile | null;
+  readonly allowedContents?: AllowedContents;
 }
 
 export class PartWriter {
@@ -78,89 +86,84 @@ export class PartWriter {
   private history: History | null = null;
   private lock: number | null = null;
   /** Whether this process writes the part: it has had its lock, or the file system has no locks. */
-  private hasBegun = false;
-  private isOver = false;
+  private hasClaimed = false;
+  private isClosed = false;
   private isRemoved = false;
   private readonly parents: readonly string[];
-  private readonly before: Before;
-  private historyFile: HistoryFile | null;
+  private readonly allowedContents: AllowedContents;
+  private existingHistory: HistoryFile | null;
 
   /** @param directory the session's folder, which exists or is made */
   constructor(
     private readonly directory: string,
     private readonly part: PartName,
-    { parents = [], found = null, before = "this part" }: PartWriterOptions = {},
+    { parents = [], existingHistory = null, allowedContents = "this part" }: PartWriterOptions = {},
   ) {
     this.parents = parents;
-    this.historyFile = found;
-    this.before = before;
+    this.existingHistory = existingHistory;
+    this.allowedContents = allowedContents;
   }
 
   /**
    * Writes the next generation.
    * @param blocks makes the state's blocks; gets the reference to its lines above the screen
-   * @param alone deletes all earlier generations and their lines
+   * @param dropEarlier deletes all earlier generations and their lines
    * @throws the system's error; then the previous generation is still the newest, and complete
    */
   async write(
     source: HistorySource | null,
     blocks: (history: { readonly generation: number; readonly first: number; readonly end: number } | null) => Block[],
-    alone = false,
+    dropEarlier = false,
   ): Promise<void> {
-    if (this.isOver) return;
+    if (this.isClosed) return;
     try {
-      await this.writeNext(source, blocks, alone);
+      await this.writeGeneration(source, blocks, dropEarlier);
     } finally {
-      if (this.isOver) this.close();
+      if (this.isClosed) this.close();
       // Removes the files that this write created after the part was removed.
-      if (this.isRemoved && this.hasBegun) removePart(this.directory, this.part);
+      if (this.isRemoved && this.hasClaimed) removePart(this.directory, this.part);
     }
   }
 
-  private async writeNext(
+  private async writeGeneration(
     source: HistorySource | null,
     blocks: Parameters<PartWriter["write"]>[1],
-    alone: boolean,
+    dropEarlier: boolean,
   ): Promise<void> {
-    await this.begin();
-    if (this.isOver) return;
-    if (alone) this.history = null;
+    await this.claim();
+    if (this.isClosed) return;
+    if (dropEarlier) this.history = null;
     const generation = this.generation + 1;
     const state = Buffer.concat(
-      blocks(source === null ? null : await this.append(source, generation)).map((block) => packBlock(block)),
+      blocks(source === null ? null : await this.appendHistory(source, generation)).map((block) => packBlock(block)),
     );
-    if (this.isOver) return;
+    if (this.isClosed) return;
     const path = join(this.directory, stateFile(this.part, generation));
-    const beside = `${path}.new`;
+    const temporaryPath = `${path}.new`;
     try {
-      await writeWhole(beside, state);
+      await writeWhole(temporaryPath, state);
       // The folder may have been deleted meanwhile: by `wsh forget`, or because the session has ended.
-      if (this.isOver) throw new Error("the checkpoint was removed");
-      fs.renameSync(beside, path);
+      if (this.isClosed) throw new Error("the checkpoint was removed");
+      fs.renameSync(temporaryPath, path);
     } catch (error) {
-      fs.rmSync(beside, { force: true });
+      fs.rmSync(temporaryPath, { force: true });
       if (this.isRemoved) return;
       throw error;
     }
     this.generation = generation;
     await syncDirectory(this.directory);
-    this.removeOld(alone);
-  }
-
-  /** Takes the part's lock: from now on this process writes it. @throws the system's error */
-  async claim(): Promise<void> {
-    await this.begin();
+    this.removeOld(dropEarlier);
   }
 
   /** Ends writing; existing files are kept. */
   close(): void {
-    this.isOver = true;
+    this.isClosed = true;
     if (this.lock !== null) fs.closeSync(this.lock);
     this.lock = null;
   }
 
   /** Like close, for a folder that has no further writer. */
-  leave(): void {
+  finish(): void {
     fs.rmSync(join(this.directory, lockFile(this.part)), { force: true });
     this.close();
   }
@@ -173,82 +176,92 @@ export class PartWriter {
    */
   remove(): boolean {
     this.isRemoved = true;
-    const isOwn = this.hasBegun || (this.before === "this part" && !isHeld(join(this.directory, lockFile(this.part))));
+    const isRemovable =
+      this.hasClaimed || (this.allowedContents === "this part" && !isLocked(join(this.directory, lockFile(this.part))));
     this.close();
-    if (isOwn) removePart(this.directory, this.part);
-    return isOwn;
+    if (isRemovable) removePart(this.directory, this.part);
+    return isRemovable;
   }
 
-  private async begin(): Promise<void> {
+  /** Takes the part's lock: from now on this process writes it. @throws the system's error */
+  async claim(): Promise<void> {
     const path = join(this.directory, lockFile(this.part));
     if (this.lock !== null && checkOwnDir(this.directory) && isFileAt(path, this.lock)) return;
-    if (!this.hasBegun) this.refuseOthers();
-    const isMade = !fs.existsSync(this.directory);
+    if (!this.hasClaimed) this.requireNoForeignFiles();
+    const isNewFolder = !fs.existsSync(this.directory);
     for (const directory of [...this.parents, this.directory]) ensureOwnDir(directory);
     // After a power failure the folder shows which numbers were used, even if their counters are lost.
-    if (isMade) for (const directory of this.parents.toReversed()) await syncDirectory(directory);
+    if (isNewFolder) for (const directory of this.parents.toReversed()) await syncDirectory(directory);
     if (this.lock !== null) fs.closeSync(this.lock);
     this.lock = await takeLock(path);
-    this.hasBegun = true;
+    this.hasClaimed = true;
     // Continues the generations that the same pane wrote before it crashed.
-    const own = ownFiles(this.directory, this.part);
-    this.generation = Math.max(0, this.generation, ...own.map(({ generation }) => generation));
-    if (this.historyFile !== null && this.isWhole(this.historyFile))
-      this.history = { ...this.historyFile, blocks: [...this.historyFile.blocks] };
-    this.historyFile = null;
-    if (this.history !== null && !own.some(({ kind, generation }) => isHistory(kind, generation, this.history))) {
+    const existing = listPartFiles(this.directory, this.part);
+    this.generation = Math.max(0, this.generation, ...existing.map(({ generation }) => generation));
+    if (this.existingHistory !== null && this.isComplete(this.existingHistory))
+      this.history = { ...this.existingHistory, blocks: [...this.existingHistory.blocks] };
+    this.existingHistory = null;
+    if (
+      this.history !== null &&
+      !existing.some(({ kind, generation }) => isHistoryFile(kind, generation, this.history))
+    ) {
       this.history = null;
     }
   }
 
   /** @throws Error when the folder contains files of an earlier session */
-  private refuseOthers(): void {
-    if (this.before === "this part") return;
-    const others = partFiles(this.directory).filter(({ part }) => this.before === "nothing" || part === this.part);
+  private requireNoForeignFiles(): void {
+    if (this.allowedContents === "this part") return;
+    const others = listFiles(this.directory).filter(
+      ({ part }) => this.allowedContents === "nothing" || part === this.part,
+    );
     if (others.length === 0) return;
     throw new Error(`${this.directory} belongs to an earlier session with the same number`);
   }
 
-  private isWhole({ generation, bytes }: HistoryFile): boolean {
+  private isComplete({ generation, bytes }: HistoryFile): boolean {
     const path = join(this.directory, historyFile(this.part, generation));
     return checkOwnFile(path) && fs.statSync(path).size === bytes;
   }
 
   /** Appends new lines. @returns the reference for the state */
-  private async append(
+  private async appendHistory(
     source: HistorySource,
     generation: number,
   ): Promise<{ generation: number; first: number; end: number }> {
     const { first, end } = source;
     const { history } = this;
-    if (history !== null) history.blocks = history.blocks.flatMap((block) => endingAt(block, end));
+    if (history !== null) history.blocks = history.blocks.flatMap((block) => truncateBlock(block, end));
     const remaining = history?.blocks.filter((block) => block.end > first) ?? [];
     const inUse = remaining.reduce((sum, { bytes }) => sum + bytes, 0);
-    const isSpent =
+    const needsNewFile =
       history === null ||
       remaining.length === 0 ||
       remaining.length > MAX_BLOCKS ||
       history.bytes - inUse > Math.max(SPARE_BYTES, inUse);
-    const into: History = isSpent ? { generation, blocks: [], bytes: 0 } : history;
-    const known = isSpent ? first : Math.max(first, Math.min(end, into.blocks.at(-1)?.end ?? first));
-    const made = known >= end ? [] : packLines(known, source.lines(known, end));
-    if (made.length > 0) {
-      const path = join(this.directory, historyFile(this.part, into.generation));
-      await appendAt(path, into.bytes, Buffer.concat(made.map(({ bytes }) => bytes)));
-      for (const block of made) into.blocks.push({ from: block.from, end: block.end, bytes: block.bytes.length });
-      into.bytes += made.reduce((sum, { bytes }) => sum + bytes.length, 0);
-      this.history = into;
+    const target: History = needsNewFile ? { generation, blocks: [], bytes: 0 } : history;
+    const unwrittenFrom = needsNewFile ? first : Math.max(first, Math.min(end, target.blocks.at(-1)?.end ?? first));
+    const newBlocks = unwrittenFrom >= end ? [] : packLines(unwrittenFrom, source.lines(unwrittenFrom, end));
+    if (newBlocks.length > 0) {
+      const path = join(this.directory, historyFile(this.part, target.generation));
+      await appendAt(path, target.bytes, Buffer.concat(newBlocks.map(({ bytes }) => bytes)));
+      for (const block of newBlocks)
+        target.blocks.push({ from: block.from, end: block.end, bytes: block.bytes.length });
+      target.bytes += newBlocks.reduce((sum, { bytes }) => sum + bytes.length, 0);
+      this.history = target;
     }
-    return { generation: into.generation, first, end };
+    return { generation: target.generation, first, end };
   }
 
-  private removeOld(alone: boolean): void {
-    const own = ownFiles(this.directory, this.part);
-    const states = own.filter(({ kind }) => kind === "state").map(({ generation }) => generation);
-    const newest = states.sort((a, b) => b - a).slice(0, alone ? 1 : GENERATIONS);
-    const histories = own.filter(({ kind }) => kind === "history").map(({ generation }) => generation);
-    const used = new Set(alone ? [this.history?.generation] : newest.map((state) => historyOf(state, histories)));
-    for (const { kind, generation, name } of own) {
+  private removeOld(dropEarlier: boolean): void {
+    const existing = listPartFiles(this.directory, this.part);
+    const states = existing.filter(({ kind }) => kind === "state").map(({ generation }) => generation);
+    const newest = states.sort((a, b) => b - a).slice(0, dropEarlier ? 1 : GENERATIONS);
+    const histories = existing.filter(({ kind }) => kind === "history").map(({ generation }) => generation);
+    const used = new Set(
+      dropEarlier ? [this.history?.generation] : newest.map((state) => historyGenerationFor(state, histories)),
+    );
+    for (const { kind, generation, name } of existing) {
       if (kind === "state" ? newest.includes(generation) : used.has(generation)) continue;
       fs.rmSync(join(this.directory, name), { force: true });
     }
@@ -256,24 +269,24 @@ export class PartWriter {
 }
 
 /** Lines that returned to the screen may change there; they are written again after they have left it. */
-function endingAt(block: Appended, end: number): Appended[] {
+function truncateBlock(block: AppendedBlock, end: number): AppendedBlock[] {
   if (block.from >= end) return [];
   return block.end <= end ? [block] : [{ ...block, end }];
 }
 
-function isHistory(kind: string, generation: number, history: History | null): boolean {
+function isHistoryFile(kind: string, generation: number, history: History | null): boolean {
   return kind === "history" && generation === history?.generation;
 }
 
 /** Number of the history file that a generation refers to; null without one. */
-export function historyOf(generation: number, histories: readonly number[]): number | null {
+export function historyGenerationFor(generation: number, histories: readonly number[]): number | null {
   const older = histories.filter((each) => each <= generation);
   return older.length === 0 ? null : Math.max(...older);
 }
 
 /** Removes a part's files, and the folder if nothing else is in it. @throws the system's error */
 export function removePart(directory: string, part: PartName): void {
-  for (const { name } of ownFiles(directory, part)) fs.rmSync(join(directory, name), { force: true });
+  for (const { name } of listPartFiles(directory, part)) fs.rmSync(join(directory, name), { force: true });
   fs.rmSync(join(directory, lockFile(part)), { force: true });
   fs.rmSync(declinedFile(directory), { force: true });
   try {
@@ -284,12 +297,12 @@ export function removePart(directory: string, part: PartName): void {
 }
 
 /** A part's files in a session's folder. */
-export function ownFiles(directory: string, part: PartName): (PartFile & { readonly name: string })[] {
-  return partFiles(directory).filter((file) => file.part === part);
+export function listPartFiles(directory: string, part: PartName): (PartFile & { readonly name: string })[] {
+  return listFiles(directory).filter((file) => file.part === part);
 }
 
 /** The files of all parts in a session's folder. */
-export function partFiles(directory: string): (PartFile & { readonly name: string })[] {
+export function listFiles(directory: string): (PartFile & { readonly name: string })[] {
   let names: string[];
   try {
     names = fs.readdirSync(directory);
@@ -297,16 +310,16 @@ export function partFiles(directory: string): (PartFile & { readonly name: strin
     return [];
   }
   return names.flatMap((name) => {
-    const isLeft = name.endsWith(".new");
-    const file = partFile(isLeft ? name.slice(0, -".new".length) : name);
+    const isUnfinished = name.endsWith(".new");
+    const file = parsePartFile(isUnfinished ? name.slice(0, -".new".length) : name);
     // Unfinished files of a process that died while writing have no generation.
-    return file === null ? [] : [{ name, ...file, generation: isLeft ? 0 : file.generation }];
+    return file === null ? [] : [{ name, ...file, generation: isUnfinished ? 0 : file.generation }];
   });
 }
 
 /** Blocks of lines, each short enough that its loss is bearable. */
 function packLines(first: number, lines: readonly string[]): { from: number; end: number; bytes: Uint8Array }[] {
-  const made: { from: number; end: number; bytes: Uint8Array }[] = [];
+  const blocks: { from: number; end: number; bytes: Uint8Array }[] = [];
   let offset = 0;
   while (offset < lines.length) {
     const from = offset;
@@ -318,18 +331,18 @@ function packLines(first: number, lines: readonly string[]): { from: number; end
     }
     const head = `${first + from}\n`;
     const bytes = packBlock({ kind: "history", text: head + texts.join("\n") });
-    made.push({ from: first + from, end: first + offset, bytes });
+    blocks.push({ from: first + from, end: first + offset, bytes });
   }
-  return made;
+  return blocks;
 }
 
 /** A line that is too long to be stored completely is cut and loses its styles. */
 export function cutLine(line: string): string {
-  return line.length <= MAX_LINE ? line : plainLine(line).slice(0, MAX_LINE);
+  return line.length <= MAX_LINE ? line : stripStyles(line).slice(0, MAX_LINE);
 }
 
 /** The text of a line, without its styles and links. */
-export function plainLine(line: string): string {
+export function stripStyles(line: string): string {
   return line.replace(/\x1b(\[[\d;:]*m|\]8;[^\x1b]*\x1b\\)/g, "");
 }
 
@@ -340,7 +353,7 @@ async function appendAt(path: string, end: number, bytes: Uint8Array): Promise<v
     // Bytes past the known end are from a write that failed halfway.
     fs.ftruncateSync(fd, end);
     writeAll(fd, bytes, end);
-    await synced(fd, fs.fdatasync);
+    await syncFile(fd, fs.fdatasync);
   });
 }
 
@@ -348,7 +361,7 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = fs.constants;
   await withFile(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, async (fd) => {
     writeAll(fd, bytes, 0);
-    await synced(fd, fs.fsync);
+    await syncFile(fd, fs.fsync);
   });
 }
 
@@ -371,20 +384,20 @@ function writeAll(fd: number, bytes: Uint8Array, position: number): void {
 }
 
 /** The only call that waits for the disk and uses another thread: each of those costs the session's memory. */
-function synced(fd: number, sync: typeof fs.fsync): Promise<void> {
+function syncFile(fd: number, sync: typeof fs.fsync): Promise<void> {
   return new Promise((resolve, reject) => sync(fd, (error) => (error == null ? resolve() : reject(error))));
 }
 
 async function syncDirectory(path: string): Promise<void> {
   try {
-    await withFile(path, fs.constants.O_RDONLY, (fd) => synced(fd, fs.fsync));
+    await withFile(path, fs.constants.O_RDONLY, (fd) => syncFile(fd, fs.fsync));
   } catch {
     // Not every file system can sync directories; the file itself is on the disk.
   }
 }
 
 /** Whether another process holds a part's lock. */
-function isHeld(path: string): boolean {
+function isLocked(path: string): boolean {
   const fd = openToRead(path);
   if (fd === null) return false;
   try {
@@ -398,10 +411,10 @@ function isHeld(path: string): boolean {
 async function takeLock(path: string): Promise<number | null> {
   const { O_RDWR, O_CREAT, O_NOFOLLOW } = fs.constants;
   const fd = fs.openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, OWNER_ONLY);
-  for (let left = LOCK_TRIES; ; left--) {
+  for (let triesLeft = LOCK_TRIES; ; triesLeft--) {
     const { kind } = tryFlock(fd);
     if (kind === "taken") return fd;
-    if (kind === "refused" || left === 0) {
+    if (kind === "refused" || triesLeft === 0) {
       fs.closeSync(fd);
       if (kind === "refused") return null;
       throw new Error(`another process is writing the checkpoint and holds ${path}`);

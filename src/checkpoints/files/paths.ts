@@ -16,7 +16,7 @@ export function sessionDir(instance: Instance, session: number): string {
 }
 
 /** The session whose folder has this name; null for anything else. */
-export function sessionOfDir(name: string): number | null {
+export function parseSessionDir(name: string): number | null {
   const [, session] = /^s([1-9]\d{0,8})$/.exec(name) ?? [];
   return session === undefined ? null : Number(session);
 }
@@ -59,7 +59,7 @@ export interface PartFile {
 }
 
 /** Parses the name of a file in a session's folder; null: another file. */
-export function partFile(name: string): PartFile | null {
+export function parsePartFile(name: string): PartFile | null {
   const [, part, generation, kind] = filePattern.exec(name) ?? [];
   if (part === undefined || generation === undefined) return null;
   return {

@@ -35,7 +35,7 @@ const SessionPartSchema = v.object({
 export type SessionPart = v.InferOutput<typeof SessionPartSchema>;
 
 /** When, where and by which version it was written. */
-const written = {
+const origin = {
   version: v.literal(CHECKPOINT_VERSION),
   /** Unix time in ms. */
   saved_at: v.number(),
@@ -63,7 +63,7 @@ export const PaneNumbersSchema = v.object({ output_cursor: line, command_id: lin
 export type PaneNumbers = v.InferOutput<typeof PaneNumbersSchema>;
 
 export const PaneRecordSchema = v.object({
-  ...written,
+  ...origin,
   pane: id,
   session: SessionPartSchema,
   /** Whether another process serves the pane's session: then the layout's record describes the session. */
@@ -104,12 +104,12 @@ export const PaneRecordSchema = v.object({
 export type PaneRecord = v.InferOutput<typeof PaneRecordSchema>;
 
 export const LayoutRecordSchema = v.object({
-  ...written,
+  ...origin,
   session: SessionPartSchema,
   /** Numbers of the panes that have a process, and of all windows. */
   panes: v.array(id),
   windows: v.array(id),
-  /** The tree, as the session process keeps it (session-process/checkpoints/tree.ts). */
+  /** The tree, as the session process keeps it (tree.ts). */
   tree: v.unknown(),
 });
 export type LayoutRecord = v.InferOutput<typeof LayoutRecordSchema>;

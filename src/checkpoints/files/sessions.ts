@@ -13,14 +13,14 @@ import { openToRead } from "../../platform/readable.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, type Target } from "../../protocol/names.ts";
 import { processState } from "../../registry/liveness.ts";
-import { Claims, storedNumbers } from "./claims.ts";
-import { machineOf, readLayout, readPane, type StoredPane } from "./part-reader.ts";
-import { checkpointsDir, lockFile, type PartName, partFile, sessionDir } from "./paths.ts";
+import { listStoredSessions, PaneOwnership } from "./claims.ts";
+import { readLayout, readMachine, readPane, type StoredPane } from "./part-reader.ts";
+import { checkpointsDir, lockFile, type PartName, parsePartFile, sessionDir } from "./paths.ts";
 import type { LayoutRecord, PaneRecord, SessionPart } from "./record.ts";
 import { layoutWithout } from "./tree.ts";
 
 /** A pane, and the folder with its state, usually that of its session. */
-export type KeptPane = PaneRecord & { readonly directory: string };
+export type LocatedPane = PaneRecord & { readonly directory: string };
 
 export interface CrashedSession {
   /** Number of the session: 3 for `@s3`. */
@@ -34,7 +34,7 @@ export interface CrashedSession {
   /** Set for a session with several panes. */
   readonly layout: LayoutRecord | null;
   /** Oldest first; at least one. */
-  readonly panes: readonly KeptPane[];
+  readonly panes: readonly LocatedPane[];
   /** Its panes that cannot be restored. */
   readonly left_out: readonly { readonly pane: number; readonly why: string }[];
   /** Whether a part of it cannot be read. */
@@ -45,45 +45,45 @@ export interface CrashedSession {
 export interface UnreadableSession {
   readonly number: number;
   readonly directory: string;
-  readonly trouble: WshError;
+  readonly error: WshError;
 }
 
 /**
  * Numbers of the sessions with checkpoints that no process serves or writes, oldest first; includes other machines'
- * (isOthers). Costs a few calls for each.
+ * (isOfOtherMachine). Costs a few calls for each.
  * @param living sessions known to be alive
  */
-export function crashedNumbers(instance: Instance, living: ReadonlySet<number>): number[] {
-  return storedNumbers(instance)
-    .filter((number) => !living.has(number) && !isAlive(instance, number))
+export function listCrashedNumbers(instance: Instance, living: ReadonlySet<number>): number[] {
+  return listStoredSessions(instance)
+    .filter((number) => !living.has(number) && !hasWriter(instance, number))
     .sort((a, b) => a - b);
 }
 
 /** The sessions that a process writes or serves. A process that was just killed counts while it holds its lock. */
-export function heldNumbers(instance: Instance): number[] {
-  return storedNumbers(instance).filter((number) => isAlive(instance, number));
+export function listWrittenNumbers(instance: Instance): number[] {
+  return listStoredSessions(instance).filter((number) => hasWriter(instance, number));
 }
 
 /** Whether a process writes the session's checkpoints; processes that only show a crashed session do not. */
-export function isAlive(instance: Instance, number: number): boolean {
-  return heldParts(instance, number).length > 0;
+export function hasWriter(instance: Instance, number: number): boolean {
+  return listLockedParts(instance, number).length > 0;
 }
 
 /** The parts of a session that a process writes. */
-export function heldParts(instance: Instance, number: number): PartName[] {
+export function listLockedParts(instance: Instance, number: number): PartName[] {
   const directory = sessionDir(instance, number);
-  return partsIn(directory).filter((part) => {
-    const state = lockOf(join(directory, lockFile(part)));
+  return listParts(directory).filter((part) => {
+    const state = readLockState(join(directory, lockFile(part)));
     return state === "held" || (state === "refused" && isServed(instance, part));
   });
 }
 
 /** The panes, and the layout if any, of which a session's folder contains files. */
-export function partsIn(directory: string): PartName[] {
-  const names = safely(() => fs.readdirSync(directory)) ?? [];
+export function listParts(directory: string): PartName[] {
+  const names = nullOnFailure(() => fs.readdirSync(directory)) ?? [];
   const parts = names.flatMap((name) => {
     const lock = /^(p[1-9]\d{0,8}|layout)\.lock$/.exec(name)?.[1];
-    return (lock as PartName | undefined) ?? partFile(name)?.part ?? [];
+    return (lock as PartName | undefined) ?? parsePartFile(name)?.part ?? [];
   });
   return [...new Set(parts)];
 }
@@ -92,7 +92,7 @@ function isServed(instance: Instance, part: PartName): boolean {
   return part !== "layout" && processState(sessionSocket(instance, Number(part.slice(1)))) === "alive";
 }
 
-function lockOf(path: string): "taken" | "held" | "refused" {
+function readLockState(path: string): "taken" | "held" | "refused" {
   const fd = openToRead(path);
   if (fd === null) return "taken";
   try {
@@ -104,50 +104,57 @@ function lockOf(path: string): "taken" | "held" | "refused" {
 
 /**
  * Reads a crashed session.
- * @param claims shared by a reader of several sessions
+ * @param ownership shared by a reader of several sessions
  * @returns null if there is nothing to restore: an empty folder, or another machine's
  */
 export function readCrashed(
   instance: Instance,
   number: number,
-  claims = new Claims(instance),
+  ownership = new PaneOwnership(instance),
 ): CrashedSession | UnreadableSession | null {
   const directory = sessionDir(instance, number);
   try {
     if (!checkOwnDir(checkpointsDir(instance)) || !checkOwnDir(directory)) return null;
-    return readSession(number, directory, claims);
+    return readSession(number, directory, ownership);
   } catch (thrown) {
-    const trouble = WshError.from(thrown);
-    return trouble.code === "checkpoint_not_found" || isOthers(directory) ? null : { number, directory, trouble };
+    const error = WshError.from(thrown);
+    return error.code === "checkpoint_not_found" || isOfOtherMachine(directory) ? null : { number, directory, error };
   }
 }
 
 /** Whether a folder contains a session of another machine: it is neither shown nor removed here. */
-export function isOthers(directory: string): boolean {
-  const machine = safely(() => machineOf(directory));
+export function isOfOtherMachine(directory: string): boolean {
+  const machine = nullOnFailure(() => readMachine(directory));
   return machine !== null && machine !== thisMachine();
 }
 
 /**
  * The same for any folder with a session's files.
- * @param claims omits panes that have moved to another session
+ * @param ownership omits panes that have moved to another session
  * @throws WshError of the reader
  */
-export function readSession(number: number, directory: string, claims: Claims | null = null): CrashedSession | null {
-  const parts = partsIn(directory);
-  const stored = parts.includes("layout") ? layoutOf(directory) : null;
-  const named = stored?.panes ?? parts.filter((part) => part !== "layout").map((part) => Number(part.slice(1)));
-  const gone = new Set(claims === null ? [] : named.filter((pane) => claims.isElsewhere(number, pane)));
-  const layout = stored && layoutWithout(stored, gone);
-  const wanted = named.filter((pane) => !gone.has(pane));
+export function readSession(
+  number: number,
+  directory: string,
+  ownership: PaneOwnership | null = null,
+): CrashedSession | null {
+  const parts = listParts(directory);
+  const storedLayout = parts.includes("layout") ? readLayoutIfReadable(directory) : null;
+  const paneNumbers =
+    storedLayout?.panes ?? parts.filter((part) => part !== "layout").map((part) => Number(part.slice(1)));
+  const movedPanes = new Set(
+    ownership === null ? [] : paneNumbers.filter((pane) => ownership.hasMovedAway(number, pane)),
+  );
+  const layout = storedLayout && layoutWithout(storedLayout, movedPanes);
+  const remainingPanes = paneNumbers.filter((pane) => !movedPanes.has(pane));
   let failure: unknown = null;
   const leftOut: { pane: number; why: string }[] = [];
-  const panes = wanted
+  const panes = remainingPanes
     .sort((a, b) => a - b)
-    .flatMap((pane): (StoredPane & { readonly from: string })[] => {
+    .flatMap((pane): (StoredPane & { readonly folder: string })[] => {
       try {
-        const from = claims === null || layout === null ? directory : claims.folderOf(number, pane);
-        return [{ ...readPane(from, pane), from }];
+        const folder = ownership === null || layout === null ? directory : ownership.findStateFolder(number, pane);
+        return [{ ...readPane(folder, pane), folder }];
       } catch (thrown) {
         const { code, message } = WshError.from(thrown);
         if (code !== "checkpoint_not_found") failure ??= thrown;
@@ -167,15 +174,15 @@ export function readSession(number: number, directory: string, claims: Claims | 
     directory,
     session: layout?.session ?? first.record.session,
     saved_at: newest,
-    why: whyCrashed(layout ?? first.record),
+    why: describeCrash(layout ?? first.record),
     layout,
-    panes: (layout === null ? [first] : panes).map(({ record, from }) => ({ ...record, directory: from })),
-    left_out: layout === null ? [...leftOut, ...rest.map(withoutLayout)].sort(byPane) : leftOut,
+    panes: (layout === null ? [first] : panes).map(({ record, folder }) => ({ ...record, directory: folder })),
+    left_out: layout === null ? [...leftOut, ...rest.map(omittedWithoutLayout)].sort(byPane) : leftOut,
     damaged: failure !== null || panes.some(({ damaged }) => damaged),
   };
 }
 
-function withoutLayout({ record: { pane } }: StoredPane): { pane: number; why: string } {
+function omittedWithoutLayout({ record: { pane } }: StoredPane): { pane: number; why: string } {
   return { pane, why: "the session's layout is missing or unreadable" };
 }
 
@@ -183,7 +190,7 @@ function byPane(a: { readonly pane: number }, b: { readonly pane: number }): num
   return a.pane - b.pane;
 }
 
-function layoutOf(directory: string): LayoutRecord | null {
+function readLayoutIfReadable(directory: string): LayoutRecord | null {
   try {
     return readLayout(directory).record;
   } catch (thrown) {
@@ -194,7 +201,7 @@ function layoutOf(directory: string): LayoutRecord | null {
   }
 }
 
-export function whyCrashed({ boot, ended_by }: Pick<PaneRecord, "boot" | "ended_by">): string {
+export function describeCrash({ boot, ended_by }: Pick<PaneRecord, "boot" | "ended_by">): string {
   if (ended_by !== null) return `ended by ${ended_by}`;
   return boot === bootId() ? "its process was killed or failed" : "the machine was restarted";
 }
@@ -208,12 +215,14 @@ export function findCrashed(
   target: Target,
   living: ReadonlySet<number> = new Set(),
 ): CrashedSession {
-  const claims = new Claims(instance);
-  const sessions = crashedNumbers(instance, living).flatMap((number) => readCrashed(instance, number, claims) ?? []);
-  const unreadable = sessions.find((one) => "trouble" in one && isNumber(target, one.number));
-  if (unreadable !== undefined && "trouble" in unreadable) throw unreadable.trouble;
-  const named = sessions.filter((one): one is CrashedSession => !("trouble" in one) && isMeant(one, target));
-  const newest = named.sort((a, b) => a.saved_at - b.saved_at).at(-1);
+  const ownership = new PaneOwnership(instance);
+  const sessions = listCrashedNumbers(instance, living).flatMap(
+    (number) => readCrashed(instance, number, ownership) ?? [],
+  );
+  const unreadable = sessions.find((one) => "error" in one && isSessionId(target, one.number));
+  if (unreadable !== undefined && "error" in unreadable) throw unreadable.error;
+  const matches = sessions.filter((one): one is CrashedSession => !("error" in one) && matchesTarget(one, target));
+  const newest = matches.sort((a, b) => a.saved_at - b.saved_at).at(-1);
   if (newest !== undefined) return newest;
   throw new WshError(
     "checkpoint_not_found",
@@ -221,12 +230,12 @@ export function findCrashed(
   );
 }
 
-function isNumber(target: Target, number: number): boolean {
+function isSessionId(target: Target, number: number): boolean {
   return target.kind === "session_id" && target.id === number;
 }
 
 /** Whether a target names the session under its last name and numbers. */
-export function isMeant({ session, panes, layout, number }: CrashedSession, target: Target): boolean {
+export function matchesTarget({ session, panes, layout, number }: CrashedSession, target: Target): boolean {
   switch (target.kind) {
     case "session_id":
       return target.id === number;
@@ -240,28 +249,28 @@ export function isMeant({ session, panes, layout, number }: CrashedSession, targ
 }
 
 /** The pane's part, if a target names a pane of the session. */
-export function paneMeant({ panes }: CrashedSession, target: Target): KeptPane | null {
-  const own = target.kind === "pane" ? panes.find(({ pane }) => pane === target.id) : panes[0];
-  return own ?? null;
+export function findTargetPane({ panes }: CrashedSession, target: Target): LocatedPane | null {
+  const targetPane = target.kind === "pane" ? panes.find(({ pane }) => pane === target.id) : panes[0];
+  return targetPane ?? null;
 }
 
 /** Deletes all checkpoints of a session. @returns their bytes */
 export function removeSession(directory: string): number {
   let bytes = 0;
-  for (const name of safely(() => fs.readdirSync(directory)) ?? []) {
+  for (const name of nullOnFailure(() => fs.readdirSync(directory)) ?? []) {
     const path = join(directory, name);
-    bytes += safely(() => fs.lstatSync(path).size) ?? 0;
+    bytes += nullOnFailure(() => fs.lstatSync(path).size) ?? 0;
     if (
-      partFile(name.replace(/\.new$/, "")) !== null ||
+      parsePartFile(name.replace(/\.new$/, "")) !== null ||
       /^((p\d+|layout)\.lock|p\d+\.numbers|declined|facts\.json)$/.test(name)
     )
       fs.rmSync(path, { force: true });
   }
-  safely(() => fs.rmdirSync(directory));
+  nullOnFailure(() => fs.rmdirSync(directory));
   return bytes;
 }
 
-function safely<T>(act: () => T): T | null {
+function nullOnFailure<T>(act: () => T): T | null {
   try {
     return act();
   } catch {

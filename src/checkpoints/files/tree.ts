@@ -26,7 +26,7 @@ const StoredSchema = v.object({
   nofile: v.nullable(v.number()),
 });
 
-export interface Stored {
+export interface StoredLayout {
   readonly host: number;
   readonly session: number;
   readonly name: string;
@@ -42,23 +42,23 @@ export interface Stored {
 }
 
 /** The session in the form that `parseTree` reads. */
-export function treeOf(stored: Stored): object {
+export function encodeTree(stored: StoredLayout): object {
   return { version: VERSION, ...stored };
 }
 
-export function parseTree(value: unknown): Stored {
-  return v.parse(StoredSchema, value) as Stored;
+export function parseTree(value: unknown): StoredLayout {
+  return v.parse(StoredSchema, value) as StoredLayout;
 }
 
 const ProcessSchema = v.object({ host: v.number() });
 
 /** The id of its process; 0: it had none, or the layout cannot be read. */
-export function processIn({ tree }: Pick<LayoutRecord, "tree">): number {
+export function readProcessId({ tree }: Pick<LayoutRecord, "tree">): number {
   const parsed = v.safeParse(ProcessSchema, tree);
   return parsed.success ? parsed.output.host : 0;
 }
 
-interface KeptWindow {
+interface SavedWindow {
   /** Number of the window: 5 for `@w5`. */
   readonly id: number;
   readonly index: number;
@@ -106,37 +106,42 @@ const MovesSchema = v.object({
 });
 
 /** Number of times that each pane moved to another session; empty if the tree is unreadable. */
-export function movesIn({ tree }: Pick<LayoutRecord, "tree">): Map<number, number> {
+export function readMoves({ tree }: Pick<LayoutRecord, "tree">): Map<number, number> {
   const parsed = v.safeParse(MovesSchema, tree);
   const panes = parsed.success ? Object.entries(parsed.output.windows.panes) : [];
-  return new Map(panes.flatMap(([id, { view, moves }]) => (view === null ? [[numberOf(id), moves] as const] : [])));
+  return new Map(panes.flatMap(([id, { view, moves }]) => (view === null ? [[paneNumberOf(id), moves] as const] : [])));
 }
 
 /** The layout without panes that have moved to another session. */
-export function layoutWithout(layout: LayoutRecord, gone: ReadonlySet<number>): LayoutRecord {
-  if (gone.size === 0) return layout;
-  const windows = windowsIn(layout).flatMap(({ id, panes }) => (panes.some((pane) => !gone.has(pane)) ? [id] : []));
+export function layoutWithout(layout: LayoutRecord, movedPanes: ReadonlySet<number>): LayoutRecord {
+  if (movedPanes.size === 0) return layout;
+  const windows = readWindows(layout).flatMap(({ id, panes }) =>
+    panes.some((pane) => !movedPanes.has(pane)) ? [id] : [],
+  );
   const session = { ...layout.session, window: windows[0] ?? layout.session.window };
-  return { ...layout, session, windows, panes: layout.panes.filter((pane) => !gone.has(pane)) };
+  return { ...layout, session, windows, panes: layout.panes.filter((pane) => !movedPanes.has(pane)) };
 }
 
 /** @returns an empty list when the tree is unreadable */
-export function windowsIn({ tree, windows: there }: Pick<LayoutRecord, "tree" | "windows">): KeptWindow[] {
+export function readWindows({
+  tree,
+  windows: remainingWindows,
+}: Pick<LayoutRecord, "tree" | "windows">): SavedWindow[] {
   const parsed = v.safeParse(LayoutSchema, tree);
   if (!parsed.success) return [];
   const { windows, recent } = parsed.output.windows;
   const active = windows.some(({ id }) => id === recent[0]) ? recent[0] : windows[0]?.id;
   return windows.flatMap((window) =>
-    there.includes(window.id)
+    remainingWindows.includes(window.id)
       ? {
           id: window.id,
           index: window.index,
           name: window.name,
           active: window.id === active,
-          activePane: numberOf(window.active),
+          activePane: paneNumberOf(window.active),
           zoomed: window.zoomed,
-          panes: [...panesOf(window.root), ...window.floats.map(({ pane }) => pane)].map(numberOf),
-          layout: [textOf(window.root), ...window.floats.map(({ pane }) => `floating ${pane}`)].join(", "),
+          panes: [...panesOf(window.root), ...window.floats.map(({ pane }) => pane)].map(paneNumberOf),
+          layout: [formatNode(window.root), ...window.floats.map(({ pane }) => `floating ${pane}`)].join(", "),
         }
       : [],
   );
@@ -146,13 +151,13 @@ function panesOf(node: Node): string[] {
   return "pane" in node ? [node.pane] : node.children.flatMap(panesOf);
 }
 
-function numberOf(pane: string): number {
+function paneNumberOf(pane: string): number {
   return Number(pane.slice(1));
 }
 
 /** Shares are rounded to hundredths: people see only cells. */
-function textOf(node: Node, isRoot = true): string {
+function formatNode(node: Node, isRoot = true): string {
   const share = isRoot ? "" : ` ${Math.round(node.weight * 100) / 100}`;
   if ("pane" in node) return node.pane + share;
-  return `${node.axis}(${node.children.map((child) => textOf(child, false)).join(", ")})${share}`;
+  return `${node.axis}(${node.children.map((child) => formatNode(child, false)).join(", ")})${share}`;
 }

@@ -46,7 +46,7 @@ export interface PaneState {
 }
 
 /** The beginning of a record: where it is written, and the session. @param endedBy the signal that ends this process */
-export function recordOf(
+export function beginRecord(
   session: Session,
   { id, window }: { readonly id: number; readonly window: number },
   endedBy: string | null,
@@ -72,7 +72,7 @@ export function recordOf(
 }
 
 /** @param foreground the program that can be run again @param endedBy the signal that ends this process */
-export function paneState(
+export function readPaneState(
   session: Session,
   pane: Pane,
   start: PaneStart,
@@ -84,12 +84,12 @@ export function paneState(
   const { firstLine, stored } = terminal;
   const screenTop = terminal.top.line;
   const drawn = session.elements.state();
-  const withScreen = savedPart !== "layout";
-  const screen = withScreen ? linesBlock(storedLines(stored, screenTop, terminal.lastLine)) : "";
-  const alternate = withScreen ? storedAlternate(stored) : null;
-  const commands = withScreen ? commandsBlock(pane.commands.log.list()) : "[]";
+  const includesScreen = savedPart !== "layout";
+  const screen = includesScreen ? joinLines(storedLines(stored, screenTop, terminal.lastLine)) : "";
+  const alternate = includesScreen ? storedAlternate(stored) : null;
+  const commands = includesScreen ? serializeCommands(pane.commands.log.list()) : "[]";
   const about = {
-    ...recordOf(session, { id: start.session, window: start.window }, endedBy),
+    ...beginRecord(session, { id: start.session, window: start.window }, endedBy),
     pane: start.pane,
     is_member: isMember,
     rows: terminal.rows,
@@ -102,7 +102,7 @@ export function paneState(
     foreground,
     exit: pane.exit,
     screen_line: screenTop,
-    ...(withScreen ? { cursor: terminal.cursor } : {}),
+    ...(includesScreen ? { cursor: terminal.cursor } : {}),
     ...(!isMember && hasKept(drawn) ? { elements: keptElements(drawn) } : {}),
   } satisfies Omit<PaneRecord, "saved_at" | "history" | "numbers" | "places">;
   const first = savedPart === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);
@@ -123,16 +123,19 @@ export function paneState(
   return {
     digest: String(Bun.hash(texts.join("\0"))),
     history,
-    blocks: (at) => [
-      { kind: "about", text: JSON.stringify({ ...about, numbers, places, saved_at: Date.now(), history: at }) },
-      ...(withScreen ? [{ kind: "screen", text: screen } as const] : []),
-      ...(alternate === null ? [] : [{ kind: "alternate", text: linesBlock(alternate) } as const]),
+    blocks: (storedHistory) => [
+      {
+        kind: "about",
+        text: JSON.stringify({ ...about, numbers, places, saved_at: Date.now(), history: storedHistory }),
+      },
+      ...(includesScreen ? [{ kind: "screen", text: screen } as const] : []),
+      ...(alternate === null ? [] : [{ kind: "alternate", text: joinLines(alternate) } as const]),
       { kind: "commands", text: commands },
     ],
   };
 }
 
-function linesBlock(lines: readonly string[]): string {
+function joinLines(lines: readonly string[]): string {
   const texts = lines.map((line) => cutLine(line));
   while (texts.length > 0 && texts.at(-1) === "") texts.pop();
   let chars = 0;
@@ -142,7 +145,7 @@ function linesBlock(lines: readonly string[]): string {
   return texts.slice(from).join("\n");
 }
 
-function commandsBlock(records: readonly CommandRecord[]): string {
+function serializeCommands(records: readonly CommandRecord[]): string {
   const newest = records.slice(-MAX_COMMANDS).map((record) => ({
     ...record,
     command: record.command?.slice(0, MAX_COMMAND) ?? null,
@@ -154,22 +157,22 @@ function commandsBlock(records: readonly CommandRecord[]): string {
 }
 
 /** The command line that started the foreground program; null at a prompt. */
-export function foregroundOf(pane: Pane): Foreground | null {
+export function findForeground(pane: Pane): Foreground | null {
   const { name: agent = null, conversation } = pane.agent.info ?? {};
-  const its = { agent, ...defined({ conversation }) };
+  const agentFacts = { agent, ...defined({ conversation }) };
   const group = pane.foreground;
   const program = group === null ? null : (platform().processes.stat(group)?.name ?? null);
-  if (pane.runsOneCommand) return { line: pane.command, cwd: pane.startCwd, program, ...its };
+  if (pane.runsOneCommand) return { line: pane.command, cwd: pane.startCwd, program, ...agentFacts };
   // The oldest running command: a command in a nested shell returns with that shell, or not at all.
   const running = pane.commands.log.list().find(({ state }) => state === "running");
-  if (running?.command != null) return { line: running.command, cwd: running.cwd, program, ...its };
+  if (running?.command != null) return { line: running.command, cwd: running.cwd, program, ...agentFacts };
   const isKnown = pane.commands.log.active || group === null || group === pane.pid;
   if (isKnown || group === null) return null;
   const args = platform().processes.args(group);
   const cwd = platform().processes.cwd(group);
-  return args.length === 0 ? null : { line: args.map(quoted).join(" "), cwd, program, ...its };
+  return args.length === 0 ? null : { line: args.map(quoteWord).join(" "), cwd, program, ...agentFacts };
 }
 
-function quoted(word: string): string {
+function quoteWord(word: string): string {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
 }

@@ -15,7 +15,7 @@ const DIM = "\x1b[0;2m";
 const RESET = "\x1b[0m";
 const LINE_END = "\r\n";
 /** Minimum lines of history printed above the old screen, so that it keeps its position on a taller terminal. */
-const LEAST_TAIL = 100;
+const MIN_TAIL_LINES = 100;
 const encoder = new TextEncoder();
 const CommandsSchema = v.array(CommandRecordSchema);
 
@@ -47,20 +47,20 @@ interface ReplayRequest {
 export function replay(request: ReplayRequest): Replay {
   const stored = readPane(request.directory, request.pane);
   const storedHistory = readHistory(request.directory, stored);
-  const above = withGaps(storedHistory.lines);
+  const above = markGaps(storedHistory.lines);
   // Unprinted lines need not be parsed.
-  const tail = request.run ? Math.max(request.rows, LEAST_TAIL) : 0;
+  const tail = request.run ? Math.max(request.rows, MIN_TAIL_LINES) : 0;
   // Lines after a gap keep their numbers.
   const first = storedHistory.first + storedHistory.lines.length - above.length;
   const lines = above.splice(0, Math.max(0, above.length - tail));
-  const old = request.run ? oldLines(stored, above) : [];
+  const old = request.run ? screenLines(stored, above) : [];
   // New output begins below the old lines, and no earlier cursor points past it.
   const end = first + lines.length + old.length;
-  const text = request.run ? continued(old, stored.record, request) : asItWas(stored);
+  const text = request.run ? appendRule(old, stored.record, request) : unchangedScreen(stored);
   const restored = {
-    history: { lines: encoder.encode([...lines.map(closed), ""].join(LINE_END)), first },
+    history: { lines: encoder.encode([...lines.map(endStyles), ""].join(LINE_END)), first },
     text: encoder.encode(text),
-    commands: commandsOf(stored),
+    commands: parseCommands(stored),
     numbers: request.numbers ?? stored.record.numbers,
     places: stored.record.places?.map((place) =>
       request.run && place[1] >= end ? ([place[0], end, 0] as const) : place,
@@ -71,64 +71,64 @@ export function replay(request: ReplayRequest): Replay {
 }
 
 /** The lines in printable form; missing ones are replaced by their number. */
-function withGaps(lines: readonly (string | null)[]): string[] {
+function markGaps(lines: readonly (string | null)[]): string[] {
   if (lines.every((line) => line !== null)) return [...lines];
-  const out: string[] = [];
+  const printable: string[] = [];
   let missing = 0;
   const flush = (): void => {
-    if (missing > 0) out.push(`${DIM}[${plural(missing, "line")} of the checkpoint cannot be read]${RESET}`);
+    if (missing > 0) printable.push(`${DIM}[${plural(missing, "line")} of the checkpoint cannot be read]${RESET}`);
     missing = 0;
   };
   for (const line of lines) {
     if (line === null) missing++;
     else {
       flush();
-      out.push(line);
+      printable.push(line);
     }
   }
   flush();
-  return out;
+  return printable;
 }
 
-const DAMAGED = [`${DIM}[the screen of the checkpoint cannot be read]${RESET}`];
+const DAMAGED_SCREEN = [`${DIM}[the screen of the checkpoint cannot be read]${RESET}`];
 
-function oldLines(stored: StoredPane, above: readonly string[]): readonly string[] {
-  const old = [...above, ...(stored.screen ?? DAMAGED), ...(stored.alternate ?? [])];
+function screenLines(stored: StoredPane, above: readonly string[]): readonly string[] {
+  const old = [...above, ...(stored.screen ?? DAMAGED_SCREEN), ...(stored.alternate ?? [])];
   while (old.length > 0 && old.at(-1) === "") old.pop();
   return old;
 }
 
 /** The old lines above a rule; new output follows below it. */
-function continued(old: readonly string[], { saved_at }: PaneRecord, { cols, why, notes }: ReplayRequest): string {
-  const rule = ruleText(`restored: above as of ${moment(saved_at)}, ${why}`, cols);
+function appendRule(old: readonly string[], { saved_at }: PaneRecord, { cols, why, notes }: ReplayRequest): string {
+  const rule = formatRule(`restored: above as of ${formatTime(saved_at)}, ${why}`, cols);
   const dimmed = notes.map((note) => `${DIM}${note}${RESET}`);
-  return [...old.map(closed), `${DIM}${rule}${RESET}`, ...dimmed, ""].join(LINE_END);
+  return [...old.map(endStyles), `${DIM}${rule}${RESET}`, ...dimmed, ""].join(LINE_END);
 }
 
 /** The screen alone. */
-function asItWas({ screen, alternate, record: { cursor } }: StoredPane): string {
-  const normal = (screen ?? DAMAGED).map(closed).join(LINE_END);
-  const shown = alternate === null ? "" : `\x1b[?1049h\x1b[H${alternate.map(closed).join(LINE_END)}`;
-  if (cursor === undefined) return normal + shown;
-  return `${normal}${shown}\x1b[${cursor.row + 1};${cursor.col + 1}H${cursor.visible ? "" : "\x1b[?25l"}`;
+function unchangedScreen({ screen, alternate, record: { cursor } }: StoredPane): string {
+  const normalScreen = (screen ?? DAMAGED_SCREEN).map(endStyles).join(LINE_END);
+  const alternateScreen = alternate === null ? "" : `\x1b[?1049h\x1b[H${alternate.map(endStyles).join(LINE_END)}`;
+  if (cursor === undefined) return normalScreen + alternateScreen;
+  return `${normalScreen}${alternateScreen}\x1b[${cursor.row + 1};${cursor.col + 1}H${cursor.visible ? "" : "\x1b[?25l"}`;
 }
 
 /**
  * A line after which the next begins without styles. A line without styles stays unchanged: it is parsed three times as
  * fast.
  */
-function closed(line: string): string {
+function endStyles(line: string): string {
   return line.includes("\x1b") ? line + RESET : line;
 }
 
 /** A line across the terminal with a text in it. */
-function ruleText(words: string, cols: number): string {
+function formatRule(words: string, cols: number): string {
   const text = ` ${words} `.slice(0, Math.max(0, cols - 4));
   return `──${text}${"─".repeat(Math.max(0, cols - 2 - text.length))}`;
 }
 
 /** Local time in the form `2026-11-22 10:31`. */
-function moment(time: number): string {
+function formatTime(time: number): string {
   const date = new Date(time);
   const two = (value: number): string => String(value).padStart(2, "0");
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
@@ -136,7 +136,7 @@ function moment(time: number): string {
 }
 
 /** The commands; those that ran at that time ended with the pane. */
-function commandsOf({ commands, record }: StoredPane): CommandRecord[] {
+function parseCommands({ commands, record }: StoredPane): CommandRecord[] {
   const parsed = v.safeParse(CommandsSchema, jsonOrNull(commands));
   if (!parsed.success) return [];
   return parsed.output.map((command) => ({

@@ -14,17 +14,17 @@ const PROMPT_MS = 60_000;
 const ENTER = Uint8Array.of(13);
 
 /** The line to resume for the former foreground program; null: there is none. */
-export function toResume(foreground: Foreground | null, own: readonly string[]): ResumedLine | null {
+export function planResume(foreground: Foreground | null, own: readonly string[]): ResumedLine | null {
   if (foreground === null || foreground.line.trim() === "") return null;
   const { line, program, agent, conversation } = foreground;
-  const talk = agent === null || conversation === undefined ? null : { agent, id: conversation.id };
-  return resumedLine(line, program, own, talk);
+  const agentConversation = agent === null || conversation === undefined ? null : { agent, id: conversation.id };
+  return resumedLine(line, program, own, agentConversation);
 }
 
 /** Resolves when the line is at the prompt, or runs. Never rejects: a failure is logged. */
 export async function resume(pane: Pane, { line, runs }: ResumedLine, logger: Logger): Promise<void> {
   try {
-    await firstPrompt(pane);
+    await waitForPrompt(pane);
     await pane.commands.offer({ text: line, maxWaitMs: 0 });
     if (runs) await pane.send(ENTER);
   } catch (error) {
@@ -34,19 +34,19 @@ export async function resume(pane: Pane, { line, runs }: ResumedLine, logger: Lo
 }
 
 /** @throws WshError not_at_prompt, session_ended */
-async function firstPrompt(pane: Pane): Promise<void> {
+async function waitForPrompt(pane: Pane): Promise<void> {
   if (pane.commands.log.phase === "prompt") return;
-  const come = Promise.withResolvers<void>();
+  const prompted = Promise.withResolvers<void>();
   const timer = setTimeout(
-    () => come.reject(new WshError("not_at_prompt", "the shell did not show a prompt")),
+    () => prompted.reject(new WshError("not_at_prompt", "the shell did not show a prompt")),
     PROMPT_MS,
   );
   using _prompt = pane.commands.log.on({
-    prompt: () => come.resolve(),
-    exited: () => come.reject(new WshError("session_ended", "the shell has ended")),
+    prompt: () => prompted.resolve(),
+    exited: () => prompted.reject(new WshError("session_ended", "the shell has ended")),
   });
   try {
-    await come.promise;
+    await prompted.promise;
   } finally {
     clearTimeout(timer);
   }

@@ -1,24 +1,24 @@
 /** Differences between two checkpoints of a session. Pure except for reading their lines. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { CrashedSession } from "../files/sessions.ts";
-import { type CheckpointView, checkpointView, linesOf, type ShownPane } from "./view.ts";
+import { type CheckpointPane, type CheckpointView, readLines, viewCheckpoint } from "./view.ts";
 
 type Difference = OperationOutput<"checkpoint.diff">;
 type Change = Difference["changes"][number];
 
 /** Most lines of a pane to compare: the work grows with their square. */
-const MOST_COMPARED = 2_000;
+const MAX_COMPARED_LINES = 2_000;
 /** Maximum reported changed lines of a pane, the newest. */
-const MOST_TOLD = 200;
+const MAX_REPORTED_LINES = 200;
 
 /** The two checkpoints, each with its label; null: the present state. */
 export function compare(
   [before, from]: readonly [CrashedSession, string | null],
   [after, to]: readonly [CrashedSession, string | null],
 ): Difference {
-  const [a, b] = [checkpointView(before, from), checkpointView(after, to)];
+  const [a, b] = [viewCheckpoint(before, from), viewCheckpoint(after, to)];
   const changes: Change[] = [
-    ...changed(
+    ...listChanges(
       null,
       { name: a.session, tags: a.tags.join(" "), size: sizeOf(a) },
       {
@@ -33,10 +33,16 @@ export function compare(
   const both = a.panes.filter(({ id }) => b.panes.some((pane) => pane.id === id));
   const lines = both.flatMap(({ id }): Difference["lines"] => {
     const number = Number(id.slice(1));
-    const [a, b] = [linesOf(before, number, MOST_COMPARED), linesOf(after, number, MOST_COMPARED)];
-    const all = lineChanges(a, b, firstLine(before, number) < firstLine(after, number) || b.length === MOST_COMPARED);
+    const [a, b] = [readLines(before, number, MAX_COMPARED_LINES), readLines(after, number, MAX_COMPARED_LINES)];
+    const all = lineChanges(
+      a,
+      b,
+      firstLine(before, number) < firstLine(after, number) || b.length === MAX_COMPARED_LINES,
+    );
     if (all.length === 0) return [];
-    return [{ pane_id: id, changed: all.slice(-MOST_TOLD), more: Math.max(0, all.length - MOST_TOLD) }];
+    return [
+      { pane_id: id, changed: all.slice(-MAX_REPORTED_LINES), more: Math.max(0, all.length - MAX_REPORTED_LINES) },
+    ];
   });
   return {
     session: b.session,
@@ -54,7 +60,7 @@ function firstLine({ panes }: CrashedSession, pane: number): number {
 
 type Values = Readonly<Record<string, string | null>>;
 
-function changed(id: string | null, before: Values, after: Values): Change[] {
+function listChanges(id: string | null, before: Values, after: Values): Change[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names.flatMap((what) => {
     const [a, b] = [before[what] ?? null, after[what] ?? null];
@@ -73,28 +79,28 @@ function windowChanges(a: CheckpointView, b: CheckpointView): Change[] {
     const { name, active, zoomed, layout } = window;
     return { name, layout, active: active ? "yes" : "no", zoomed: zoomed ? "yes" : "no" };
   };
-  return union(a.windows, b.windows).flatMap((id) => changed(id, values(a.windows, id), values(b.windows, id)));
+  return uniteIds(a.windows, b.windows).flatMap((id) => listChanges(id, values(a.windows, id), values(b.windows, id)));
 }
 
 function paneChanges(a: CheckpointView, b: CheckpointView): Change[] {
-  const values = (panes: readonly ShownPane[], id: string): Values => {
+  const values = (panes: readonly CheckpointPane[], id: string): Values => {
     const pane = panes.find((each) => each.id === id);
     if (pane === undefined) return {};
     const { title, cwd, program, running } = pane;
     return { title, cwd, program, running, size: sizeOf(pane) };
   };
-  return union(a.panes, b.panes).flatMap((id) => changed(id, values(a.panes, id), values(b.panes, id)));
+  return uniteIds(a.panes, b.panes).flatMap((id) => listChanges(id, values(a.panes, id), values(b.panes, id)));
 }
 
-function union(a: readonly { readonly id: string }[], b: readonly { readonly id: string }[]): string[] {
+function uniteIds(a: readonly { readonly id: string }[], b: readonly { readonly id: string }[]): string[] {
   return [...new Set([...a, ...b].map(({ id }) => id))];
 }
 
 /**
  * Added (`+`) and removed (`-`) lines, in order.
- * @param hasAged the first lines of `before` may have been dropped by now: their removal is not reported
+ * @param mayHaveDropped the first lines of `before` may have been dropped by now: their removal is not reported
  */
-export function lineChanges(before: readonly string[], after: readonly string[], hasAged: boolean): string[] {
+export function lineChanges(before: readonly string[], after: readonly string[], mayHaveDropped: boolean): string[] {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start++;
   let [endA, endB] = [before.length, after.length];
@@ -102,14 +108,14 @@ export function lineChanges(before: readonly string[], after: readonly string[],
     endA--;
     endB--;
   }
-  const common = longestCommon(before.slice(start, endA), after.slice(start, endB));
-  const stayed = common.findIndex((line) => !line.startsWith("-"));
-  const aged = hasAged && start === 0 && stayed > 0 ? stayed : 0;
-  return common.slice(aged).filter((line) => !line.startsWith(" "));
+  const merged = mergeLines(before.slice(start, endA), after.slice(start, endB));
+  const firstKept = merged.findIndex((line) => !line.startsWith("-"));
+  const droppedCount = mayHaveDropped && start === 0 && firstKept > 0 ? firstKept : 0;
+  return merged.slice(droppedCount).filter((line) => !line.startsWith(" "));
 }
 
 /** Merges both lists, each line with `-`, `+` or a blank before it. */
-function longestCommon(a: readonly string[], b: readonly string[]): string[] {
+function mergeLines(a: readonly string[], b: readonly string[]): string[] {
   const width = b.length + 1;
   const lengths = new Uint16Array((a.length + 1) * width);
   const lengthAt = (i: number, j: number): number => lengths[i * width + j] ?? 0;

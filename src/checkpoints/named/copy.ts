@@ -5,7 +5,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { paneId } from "../../protocol/names.ts";
 import { takeIds } from "../../registry/register.ts";
 import { readBlocks } from "../files/blocks.ts";
-import { withUnnamed } from "../files/named.ts";
+import { withUnfinishedFolder } from "../files/named.ts";
 import { readHistory, readPane, type StoredPane } from "../files/part-reader.ts";
 import { PartWriter } from "../files/part-writer.ts";
 import { panePart, stateFile } from "../files/paths.ts";
@@ -28,14 +28,14 @@ export async function withCopy<T>(
     window: newWindows.get(stored.session.window) ?? ids.windows[0] ?? 0,
     created_at: Date.now(),
   };
-  return withUnnamed(instance, ids.session, async (_, directory) => {
+  return withUnfinishedFolder(instance, ids.session, async (_, directory) => {
     for (const { pane, directory: from } of stored.panes) {
       await copyPane(readPane(from, pane), from, directory, panes.get(pane) ?? 0, session);
     }
-    const layout = stored.layout === null ? null : copiedLayout(stored.layout, { session, panes, windows: newWindows });
+    const layout = stored.layout === null ? null : copyLayout(stored.layout, { session, panes, windows: newWindows });
     const records = stored.panes.map((record) => ({
       ...record,
-      ...fresh,
+      ...noIssuedNumbers,
       directory,
       session,
       pane: panes.get(record.pane) ?? 0,
@@ -45,7 +45,7 @@ export async function withCopy<T>(
 }
 
 /** A pane under a new id has issued no numbers. */
-const fresh = { numbers: undefined, places: undefined };
+const noIssuedNumbers = { numbers: undefined, places: undefined };
 
 async function copyPane(
   stored: StoredPane,
@@ -68,11 +68,11 @@ async function copyPane(
         };
   try {
     await writer.write(source, (history) => [
-      { kind: "about", text: JSON.stringify({ ...record, ...fresh, pane, session, history }) },
+      { kind: "about", text: JSON.stringify({ ...record, ...noIssuedNumbers, pane, session, history }) },
       ...blocks.filter(({ kind }) => kind !== "about"),
     ]);
   } finally {
-    writer.leave();
+    writer.finish();
   }
 }
 
@@ -82,7 +82,7 @@ interface NewIds {
   readonly windows: ReadonlyMap<number, number>;
 }
 
-function copiedLayout(layout: LayoutRecord, { session, panes, windows }: NewIds): LayoutRecord {
+function copyLayout(layout: LayoutRecord, { session, panes, windows }: NewIds): LayoutRecord {
   const tree = layout.tree as { readonly windows: unknown };
   return {
     ...layout,
@@ -95,20 +95,20 @@ function copiedLayout(layout: LayoutRecord, { session, panes, windows }: NewIds)
       host: 0,
       session: session.id,
       created_at: session.created_at,
-      windows: replaced(tree.windows, panes, windows),
+      windows: replaceIds(tree.windows, panes, windows),
     },
   };
 }
 
 /** Windows and panes with panes (`@7`, also as keys) and windows (`id` and `recent` of numbers) replaced. */
-function replaced(value: unknown, panes: NewIds["panes"], windows: NewIds["windows"]): unknown {
-  const pane = (text: string): string => {
+function replaceIds(value: unknown, panes: NewIds["panes"], windows: NewIds["windows"]): unknown {
+  const replacePaneId = (text: string): string => {
     const number = /^@(\d+)$/.exec(text)?.[1];
-    const own = number === undefined ? undefined : panes.get(Number(number));
-    return own === undefined ? text : paneId(own);
+    const newNumber = number === undefined ? undefined : panes.get(Number(number));
+    return newNumber === undefined ? text : paneId(newNumber);
   };
-  if (typeof value === "string") return pane(value);
-  if (Array.isArray(value)) return value.map((each) => replaced(each, panes, windows));
+  if (typeof value === "string") return replacePaneId(value);
+  if (Array.isArray(value)) return value.map((each) => replaceIds(each, panes, windows));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => {
@@ -117,7 +117,7 @@ function replaced(value: unknown, panes: NewIds["panes"], windows: NewIds["windo
       if (key === "recent" && Array.isArray(each) && each.every((one) => typeof one === "number")) {
         return [key, each.map((one) => windows.get(one) ?? one)];
       }
-      return [pane(key), replaced(each, panes, windows)];
+      return [replacePaneId(key), replaceIds(each, panes, windows)];
     }),
   );
 }

@@ -3,9 +3,15 @@ import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isLabel, parseTarget, sessionId } from "../../protocol/names.ts";
 import { ownerText } from "../../protocol/owner.ts";
-import { type NamedFolder, namedFolders } from "../files/named.ts";
-import { type CrashedSession, isMeant, isOthers, readSession, type UnreadableSession } from "../files/sessions.ts";
-import { runningSession } from "./running.ts";
+import { listNamedFolders, type NamedFolder } from "../files/named.ts";
+import {
+  type CrashedSession,
+  isOfOtherMachine,
+  matchesTarget,
+  readSession,
+  type UnreadableSession,
+} from "../files/sessions.ts";
+import { findRunning } from "./running.ts";
 
 export interface NamedCheckpoint {
   readonly folder: NamedFolder;
@@ -13,35 +19,35 @@ export interface NamedCheckpoint {
 }
 
 /** Most characters of a refused label that a message repeats. */
-const QUOTED = 80;
+const MAX_QUOTED = 80;
 
 /** @throws WshError invalid_label */
 export function checkLabel(text: string): string {
   if (isLabel(text)) return text;
-  throw new WshError("invalid_label", `${JSON.stringify(text.slice(0, QUOTED))} is not a label of a checkpoint`);
+  throw new WshError("invalid_label", `${JSON.stringify(text.slice(0, MAX_QUOTED))} is not a label of a checkpoint`);
 }
 
 /** All named checkpoints of this machine, and unreadable ones. @param target only those of this session */
-export function allNamed(
+export function listNamed(
   instance: Instance,
   target?: string,
 ): { readonly named: NamedCheckpoint[]; readonly unreadable: (UnreadableSession & { readonly label: string })[] } {
   const named: NamedCheckpoint[] = [];
   const unreadable: (UnreadableSession & { readonly label: string })[] = [];
   const parsed = target === undefined ? null : parseTarget(target);
-  const running = target === undefined ? null : runningSession(instance, target);
-  for (const folder of namedFolders(instance)) {
+  const running = target === undefined ? null : findRunning(instance, target);
+  for (const folder of listNamedFolders(instance)) {
     const { number, directory, label } = folder;
     try {
-      const kept = readSession(number, directory);
-      if (kept === null) continue;
-      if (parsed === null || number === running?.number || isMeant(kept, parsed)) {
-        named.push({ folder, stored: { ...kept, why: `checkpoint '${label}'` } });
+      const stored = readSession(number, directory);
+      if (stored === null) continue;
+      if (parsed === null || number === running?.number || matchesTarget(stored, parsed)) {
+        named.push({ folder, stored: { ...stored, why: `checkpoint '${label}'` } });
       }
     } catch (thrown) {
-      const isAsked = parsed === null || number === running?.number || target === sessionId(number);
-      if (isAsked && !isOthers(directory))
-        unreadable.push({ number, directory, label, trouble: WshError.from(thrown) });
+      const isRequested = parsed === null || number === running?.number || target === sessionId(number);
+      if (isRequested && !isOfOtherMachine(directory))
+        unreadable.push({ number, directory, label, error: WshError.from(thrown) });
     }
   }
   return { named, unreadable };
@@ -51,13 +57,13 @@ export function allNamed(
  * A name may have passed from one owner's session to another's: neither's checkpoint is taken for the other's.
  * @throws WshError invalid_request naming both
  */
-function requireOneOwner(fitting: readonly NamedCheckpoint[], target: string, label: string): void {
-  const ownerIn = ({ stored }: NamedCheckpoint): string =>
+function requireOneOwner(matches: readonly NamedCheckpoint[], target: string, label: string): void {
+  const describeOwner = ({ stored }: NamedCheckpoint): string =>
     ownerText(stored.session.owner ?? { kind: "person", name: "" });
-  const [first, ...rest] = fitting;
-  const other = rest.find((each) => first !== undefined && ownerIn(each) !== ownerIn(first));
+  const [first, ...rest] = matches;
+  const other = rest.find((each) => first !== undefined && describeOwner(each) !== describeOwner(first));
   if (first === undefined || other === undefined) return;
-  const [one, two] = [first, other].map((each) => `${sessionId(each.folder.number)} of ${ownerIn(each)}`);
+  const [one, two] = [first, other].map((each) => `${sessionId(each.folder.number)} of ${describeOwner(each)}`);
   throw new WshError(
     "invalid_request",
     `checkpoint '${label}' of '${target}' may be that of session ${one} or ${two}`,
@@ -73,14 +79,16 @@ function requireOneOwner(fitting: readonly NamedCheckpoint[], target: string, la
  */
 export function findNamed(instance: Instance, target: string, label: string): NamedCheckpoint {
   checkLabel(label);
-  const { named, unreadable } = allNamed(instance, target);
-  const number = runningSession(instance, target)?.number;
-  const fitting = named.filter(({ folder }) => folder.label === label);
-  requireOneOwner(fitting, target, label);
-  const own = fitting.filter(({ folder }) => folder.number === number);
-  const candidates = (own.length > 0 ? own : fitting).sort((a, b) => a.stored.saved_at - b.stored.saved_at).at(-1);
-  if (candidates !== undefined) return candidates;
-  const broken = unreadable.find((each) => each.label === label);
-  if (broken !== undefined) throw broken.trouble;
+  const { named, unreadable } = listNamed(instance, target);
+  const number = findRunning(instance, target)?.number;
+  const matches = named.filter(({ folder }) => folder.label === label);
+  requireOneOwner(matches, target, label);
+  const ofRunning = matches.filter(({ folder }) => folder.number === number);
+  const newest = (ofRunning.length > 0 ? ofRunning : matches)
+    .sort((a, b) => a.stored.saved_at - b.stored.saved_at)
+    .at(-1);
+  if (newest !== undefined) return newest;
+  const unreadableMatch = unreadable.find((each) => each.label === label);
+  if (unreadableMatch !== undefined) throw unreadableMatch.error;
   throw new WshError("checkpoint_not_found", `session '${target}' has no checkpoint '${label}'`);
 }

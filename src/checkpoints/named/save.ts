@@ -13,14 +13,14 @@ import type { Repository } from "../../protocol/worktree.ts";
 import { loadSettings } from "../../settings/settings.ts";
 import { Connection } from "../../wire/connection.ts";
 import { type CheckpointFacts, checkNote, writeFacts } from "../files/facts.ts";
-import { makeNamed, withUnnamed } from "../files/named.ts";
-import { partFile } from "../files/paths.ts";
+import { createNamed, withUnfinishedFolder } from "../files/named.ts";
+import { parsePartFile } from "../files/paths.ts";
 import type { PaneRecord } from "../files/record.ts";
 import { type CrashedSession, findCrashed, readSession } from "../files/sessions.ts";
-import { ownCaller } from "../launch.ts";
+import { restoreCaller } from "../launch.ts";
 import { checkLabel, type NamedCheckpoint } from "./find.ts";
-import { repositoryOf } from "./repository.ts";
-import { type RunningSession, runningSession } from "./running.ts";
+import { findRepositoryInTime } from "./repository.ts";
+import { findRunning, type RunningSession } from "./running.ts";
 
 /** Longest wait for a session's processes to write, in ms: longer than a process waits for one pane. */
 const SAVE_MS = 15_000;
@@ -30,14 +30,14 @@ export async function saveNamed(
   instance: Instance,
   { session, label, note, replace }: ParsedInput<"checkpoint.save">,
 ): Promise<NamedCheckpoint> {
-  const checked = checkLabel(label ?? dated(new Date()));
+  const checkedLabel = checkLabel(label ?? defaultLabel(new Date()));
   const checkedNote = note === undefined ? null : checkNote(note);
-  const source = sourceOf(instance, session);
+  const source = findSource(instance, session);
   const { checkpoint_bytes } = loadSettings(instance, { env: process.env }).values;
-  const wanted = { number: source.number, label: checked, replace };
-  const folder = await makeNamed(instance, wanted, checkpoint_bytes, async (folder, directory) => {
+  const slot = { number: source.number, label: checkedLabel, replace };
+  const folder = await createNamed(instance, slot, checkpoint_bytes, async (folder, directory) => {
     if (source.socket === null) copyParts(source.directory, directory);
-    else await askToWrite(source.socket, folder);
+    else await requestWrite(source.socket, folder);
     const { panes } = readWritten(source.number, directory);
     writeFacts(directory, { note: checkedNote, git: await repositoriesOf(panes) });
   });
@@ -46,7 +46,9 @@ export async function saveNamed(
 
 /** The repositories of the panes that are in one. */
 async function repositoriesOf(panes: readonly PaneRecord[]): Promise<CheckpointFacts["git"]> {
-  const repositories = new Map([...new Set(panes.map(({ cwd }) => cwd))].map((cwd) => [cwd, repositoryOf(cwd)]));
+  const repositories = new Map(
+    [...new Set(panes.map(({ cwd }) => cwd))].map((cwd) => [cwd, findRepositoryInTime(cwd)]),
+  );
   const git: Record<string, Repository> = {};
   for (const { pane, cwd } of panes) {
     const repository = await repositories.get(cwd);
@@ -59,29 +61,29 @@ async function repositoriesOf(panes: readonly PaneRecord[]): Promise<CheckpointF
  * Reads a running session's present state in the form of a checkpoint.
  * @throws WshError checkpoint_refused, session_unavailable
  */
-export function atPresent<T>(
+export function withPresentState<T>(
   instance: Instance,
   { number, socket }: RunningSession,
-  use: (kept: CrashedSession) => T,
+  use: (stored: CrashedSession) => T,
 ): Promise<T> {
-  return withUnnamed(instance, number, async (folder, directory) => {
-    await askToWrite(socket, folder);
+  return withUnfinishedFolder(instance, number, async (folder, directory) => {
+    await requestWrite(socket, folder);
     return use(readWritten(number, directory));
   });
 }
 
 /** @throws WshError checkpoint_refused when a part is missing */
 function readWritten(number: number, directory: string): CrashedSession {
-  const kept = readSession(number, directory);
-  if (kept !== null) return kept;
+  const stored = readSession(number, directory);
+  if (stored !== null) return stored;
   throw new WshError("checkpoint_refused", `session '${sessionId(number)}' has nothing to save`);
 }
 
-type SavedSession = RunningSession | { readonly number: number; readonly socket: null; readonly directory: string };
+type SaveSource = RunningSession | { readonly number: number; readonly socket: null; readonly directory: string };
 
 /** @throws WshError session_not_found */
-function sourceOf(instance: Instance, target: string): SavedSession {
-  const running = runningSession(instance, target);
+function findSource(instance: Instance, target: string): SaveSource {
+  const running = findRunning(instance, target);
   if (running !== null) return running;
   try {
     const { number, directory } = findCrashed(instance, parseTarget(target));
@@ -93,11 +95,11 @@ function sourceOf(instance: Instance, target: string): SavedSession {
 }
 
 /** @throws WshError of the session's processes */
-async function askToWrite(socket: string, folder: string): Promise<void> {
+async function requestWrite(socket: string, folder: string): Promise<void> {
   const { connection } = await Connection.open(socket, "cli", {});
   try {
-    const asked = connection.request("peer.checkpoint", { folder }, { caller: ownCaller, access: "admin" });
-    await orUntil(asked, { ms: SAVE_MS }, () => {
+    const request = connection.request("peer.checkpoint", { folder }, { caller: restoreCaller, access: "admin" });
+    await orUntil(request, { ms: SAVE_MS }, () => {
       throw new WshError("session_unavailable", "the session's process does not answer");
     });
   } finally {
@@ -107,13 +109,13 @@ async function askToWrite(socket: string, folder: string): Promise<void> {
 
 function copyParts(from: string, to: string): void {
   for (const name of fs.readdirSync(from)) {
-    if (partFile(name) === null || fs.lstatSync(join(from, name)).isFile() !== true) continue;
+    if (parsePartFile(name) === null || fs.lstatSync(join(from, name)).isFile() !== true) continue;
     fs.copyFileSync(join(from, name), join(to, name), fs.constants.COPYFILE_EXCL);
   }
 }
 
 /** Time as `20261122-103105`, in the local time zone. */
-function dated(now: Date): string {
+function defaultLabel(now: Date): string {
   const two = (value: number): string => String(value).padStart(2, "0");
   const day = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
   return `${day}-${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`;

@@ -4,20 +4,23 @@ import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { paneId, sessionId, windowId } from "../../protocol/names.ts";
 import { readFacts } from "../files/facts.ts";
-import { bytesIn } from "../files/named.ts";
+import { folderBytes } from "../files/named.ts";
 import { readHistory, readPane } from "../files/part-reader.ts";
-import { plainLine } from "../files/part-writer.ts";
+import { stripStyles } from "../files/part-writer.ts";
 import type { PaneRecord } from "../files/record.ts";
 import type { CrashedSession } from "../files/sessions.ts";
-import { windowsIn } from "../files/tree.ts";
+import { readWindows } from "../files/tree.ts";
 import type { NamedCheckpoint } from "./find.ts";
 import { isRunning } from "./running.ts";
 
 export type CheckpointView = OperationOutput<"checkpoint.show">;
-export type ShownPane = CheckpointView["panes"][number];
+export type CheckpointPane = CheckpointView["panes"][number];
 
 /** A named checkpoint in a list. */
-export function listed(instance: Instance, { folder, stored }: NamedCheckpoint): OperationOutput<"checkpoint.save"> {
+export function describeCheckpoint(
+  instance: Instance,
+  { folder, stored }: NamedCheckpoint,
+): OperationOutput<"checkpoint.save"> {
   const [first] = stored.panes;
   const { note, git } = readFacts(folder.directory);
   return {
@@ -37,7 +40,7 @@ export function listed(instance: Instance, { folder, stored }: NamedCheckpoint):
 }
 
 /** @param label null: the continuously written checkpoint */
-export function checkpointView(stored: CrashedSession, label: string | null): CheckpointView {
+export function viewCheckpoint(stored: CrashedSession, label: string | null): CheckpointView {
   const { session, number, directory, saved_at, layout, panes, left_out } = stored;
   const { name, tags, rows, cols } = session;
   const windows =
@@ -50,7 +53,7 @@ export function checkpointView(stored: CrashedSession, label: string | null): Ch
           panes: [paneId(pane)],
           layout: paneId(pane),
         }))
-      : windowsIn(layout).map((window) => ({
+      : readWindows(layout).map((window) => ({
           id: windowId(window.id),
           name: window.name,
           active: window.active,
@@ -61,7 +64,7 @@ export function checkpointView(stored: CrashedSession, label: string | null): Ch
   const facts = readFacts(directory);
   return {
     note: facts.note,
-    bytes: bytesIn(directory),
+    bytes: folderBytes(directory),
     session: name,
     id: sessionId(number),
     label,
@@ -70,15 +73,15 @@ export function checkpointView(stored: CrashedSession, label: string | null): Ch
     rows,
     cols,
     windows,
-    panes: panes.map((pane) => shownPane(stored, pane, facts.git[pane.pane] ?? null)),
+    panes: panes.map((pane) => viewPane(stored, pane, facts.git[pane.pane] ?? null)),
     left_out: left_out.map(({ pane, why }) => ({ session: name, pane_id: paneId(pane), message: why })),
   };
 }
 
-function shownPane({ directory }: CrashedSession, record: PaneRecord, git: ShownPane["git"]): ShownPane {
+function viewPane({ directory }: CrashedSession, record: PaneRecord, git: CheckpointPane["git"]): CheckpointPane {
   const { pane, title, cwd, rows, cols, program, foreground, history } = record;
   const stored = readPane(directory, pane);
-  const screen = [...(stored.screen ?? []), ...(stored.alternate ?? [])].map(plainLine);
+  const screen = [...(stored.screen ?? []), ...(stored.alternate ?? [])].map(stripStyles);
   return {
     id: paneId(pane),
     title,
@@ -95,10 +98,10 @@ function shownPane({ directory }: CrashedSession, record: PaneRecord, git: Shown
 }
 
 /** A pane's lines including those above the screen, without styles; if there are too many, the newest. */
-export function linesOf({ directory }: CrashedSession, pane: number, most: number): string[] {
+export function readLines({ directory }: CrashedSession, pane: number, most: number): string[] {
   const stored = readPane(directory, pane);
   const above = readHistory(directory, stored).lines.slice(-most);
   return [...above.map((line) => line ?? ""), ...(stored.screen ?? []), ...(stored.alternate ?? [])]
     .slice(-most)
-    .map(plainLine);
+    .map(stripStyles);
 }

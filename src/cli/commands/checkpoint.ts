@@ -1,6 +1,6 @@
 /** `wsh checkpoint`: saves sessions under labels, shows, compares and restores checkpoints. */
 import { Argument, type Command } from "commander";
-import { checkpointsSeen, requireMaySave, requireOwnStored, requireSeen } from "../../checkpoints/agent-rights.ts";
+import { filterVisible, requireMaySave, requireOwnCheckpoint, requireVisible } from "../../checkpoints/agent-rights.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
@@ -80,11 +80,11 @@ async function act(action: Action, parameters: CheckpointArguments, command: Com
   const work = await import("../../checkpoints/named/operations.ts");
   const session = action === "list" ? (name ?? "") : needed(name, action, "the name of a session");
   const rights = (await settingsOf(instance)).values;
-  requireOwnStored(instance, rights, cliCaller, `checkpoint.${action}`, { session, label, replace });
+  requireOwnCheckpoint(instance, rights, cliCaller, `checkpoint.${action}`, { session, label, replace });
   switch (action) {
     case "save": {
       await requireMaySave(instance, { session }, { caller: cliCaller, waits: reportWaiting });
-      const saved = await work.saveAsked(instance, { session, label, note, replace });
+      const saved = await work.saveCheckpoint(instance, { session, label, note, replace });
       if (json) return printJson(saved);
       const { panes, bytes } = saved;
       const size = `${plural(panes, "pane")}, ${kilobytes(bytes)}`;
@@ -92,26 +92,26 @@ async function act(action: Action, parameters: CheckpointArguments, command: Com
     }
     case "list": {
       if (label !== undefined) throw new UsageError(`'list' takes no '${label}'`);
-      const { listAll } = await import("../../checkpoints/operations.ts");
+      const { listCheckpoints: listAll } = await import("../../checkpoints/operations.ts");
       const listing = await listAll(instance, configuredHostname(instance), { session: name, search: grep });
-      const all = checkpointsSeen(listing, await concealmentHere(instance));
+      const all = filterVisible(listing, await concealmentHere(instance));
       if (name !== undefined && grep === undefined && isNothing(all)) requireKnown(instance, name);
       return json ? printJson(all) : sayList(all, grep);
     }
     case "show": {
-      requireSeen(instance, { session, label }, await concealmentHere(instance));
-      const shown = work.showAsked(instance, { session, label });
+      requireVisible(instance, { session, label }, await concealmentHere(instance));
+      const shown = work.showCheckpoint(instance, { session, label });
       return json ? printJson(shown) : sayShown(shown);
     }
     case "diff": {
       const from = needed(label, action, "a label");
-      requireSeen(instance, { session, label }, await concealmentHere(instance));
-      const difference = await work.diffAsked(instance, { session, label: from, to: other });
+      requireVisible(instance, { session, label }, await concealmentHere(instance));
+      const difference = await work.diffCheckpoints(instance, { session, label: from, to: other });
       return json ? printJson(difference) : sayDifference(difference);
     }
     case "restore": {
       const from = needed(label, action, "a label; `wsh restore` takes none");
-      const { restoreAsked } = await import("../../checkpoints/operations.ts");
+      const { restoreCheckpoints: restoreAsked } = await import("../../checkpoints/operations.ts");
       const input = { session, label: from, ...defined({ as }) };
       const result = await restoreAsked(instance, input, { env: process.env, starter: "cli" });
       for (const { pane_id, message } of result.left_out) complain(`restored without pane ${pane_id}: ${message}`);
@@ -120,7 +120,7 @@ async function act(action: Action, parameters: CheckpointArguments, command: Com
       return say(`Session '${restored}' is restored from '${from}': wsh attach ${restored}\n`);
     }
     case "delete": {
-      const deleted = work.deleteAsked(instance, { session, label: needed(label, action, "a label") });
+      const deleted = work.deleteCheckpoint(instance, { session, label: needed(label, action, "a label") });
       if (json) return printJson(deleted);
       return say(`Deleted checkpoint '${deleted.label}' of session '${session}': ${kilobytes(deleted.bytes)}.\n`);
     }

@@ -96,7 +96,7 @@ export function register(program: Command): void {
           }));
       await (options.json === true ? printJson(info) : print(`${info.name}\n`));
       if (name === undefined || !fs.existsSync(checkpointsDir(instance))) return;
-      const crashed = (await import("../../checkpoints/find-crashed.ts")).crashedNamesake(instance, info.name);
+      const crashed = (await import("../../checkpoints/find-crashed.ts")).describeCrashedNamesake(instance, info.name);
       if (crashed !== null) complain(crashed);
     });
 

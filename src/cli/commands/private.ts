@@ -43,7 +43,7 @@ export function register(program: Command): void {
 
 /** Automatic records are deleted; a person's labelled checkpoints are left to that person. */
 async function tellNamed(instance: Instance, { id, name }: SessionInfo): Promise<void> {
-  const { namedFolders } = await import("../../checkpoints/files/named.ts");
+  const { listNamedFolders: namedFolders } = await import("../../checkpoints/files/named.ts");
   let labels: string[];
   try {
     labels = namedFolders(instance, Number(id.slice(2))).map(({ label }) => `'${label}'`);

@@ -28,9 +28,9 @@ export function register(program: Command): void {
     .action(async (name: string | undefined, { all = false, as, json }: RestoreOptions, command: Command) => {
       const instance = instanceOf(command);
       requireOptions(restoreRules, { session: name ?? !all, all, as }, { session: "a name" });
-      const { restoreAsked } = await import("../../checkpoints/operations.ts");
+      const { restoreCheckpoints: restoreAsked } = await import("../../checkpoints/operations.ts");
       const session = name ?? (all ? undefined : await onlyCrashed(instance));
-      const { requireOwnStored } = await import("../../checkpoints/agent-rights.ts");
+      const { requireOwnCheckpoint: requireOwnStored } = await import("../../checkpoints/agent-rights.ts");
       const rights = (await settingsOf(instance)).values;
       requireOwnStored(instance, rights, cliCaller, "checkpoint.restore", { session });
       const result = await restoreAsked(instance, defined({ session, as }), { env: process.env, starter: "cli" });
@@ -48,8 +48,8 @@ export function register(program: Command): void {
 
 /** @throws UsageError */
 async function onlyCrashed(instance: ReturnType<typeof instanceOf>): Promise<string> {
-  const { allCrashed } = await import("../../checkpoints/find-crashed.ts");
-  const { untilReleased } = await import("../../checkpoints/killed-processes.ts");
+  const { listRestorable: allCrashed } = await import("../../checkpoints/find-crashed.ts");
+  const { waitForDyingProcesses: untilReleased } = await import("../../checkpoints/killed-processes.ts");
   await untilReleased(instance);
   const crashed = allCrashed(instance);
   const [first] = crashed;

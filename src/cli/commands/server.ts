@@ -225,7 +225,7 @@ async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKe
 
 /** A server that stays is started at a login or boot, and restores sessions. Failures are retried for a while. */
 async function restoreAll(instance: Instance): Promise<void> {
-  const { restoreAsked } = await import("../../checkpoints/operations.ts");
+  const { restoreCheckpoints: restoreAsked } = await import("../../checkpoints/operations.ts");
   for (let index = 0; ; index++) {
     const pauseMs = RESTORE_PAUSES_MS[index];
     const failures: string[] = [];

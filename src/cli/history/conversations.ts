@@ -3,7 +3,7 @@
  * their transcripts. Running sessions, checkpoints and the journal of events list the conversations; the agents' own
  * files hold the messages.
  */
-import { allCrashed } from "../../checkpoints/find-crashed.ts";
+import { listRestorable } from "../../checkpoints/find-crashed.ts";
 import { eventsDir } from "../../events/segments.ts";
 import { readEvents } from "../../events/selection.ts";
 import type { Instance } from "../../instance/paths.ts";
@@ -80,7 +80,7 @@ async function findTalks(instance: Instance): Promise<Talk[]> {
     if (page.cursor === since || page.events.length === 0) break;
     since = page.cursor;
   }
-  for (const { session, panes } of allCrashed(instance)) {
+  for (const { session, panes } of listRestorable(instance)) {
     for (const { pane, foreground } of panes) {
       const { agent = null, conversation } = foreground ?? {};
       if (agent !== null && conversation !== undefined)

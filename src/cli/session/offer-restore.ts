@@ -20,10 +20,10 @@ export async function offerFor(instance: Instance, target: string): Promise<void
   const parsed = parseTarget(target);
   const there = lookUp(listSessions(instance), parsed);
   if (there !== undefined && !there.ended && processState(there.socket) !== "dead") {
-    const { lives } = await import("../../checkpoints/killed-processes.ts");
+    const { staysAlive: lives } = await import("../../checkpoints/killed-processes.ts");
     if (await lives(there.socket)) return;
   }
-  const { findReleased } = await import("../../checkpoints/find-crashed.ts");
+  const { findCrashedAfterExit: findReleased } = await import("../../checkpoints/find-crashed.ts");
   let crashed: CrashedSession;
   try {
     crashed = await findReleased(instance, parsed);
@@ -48,7 +48,7 @@ export async function offerFor(instance: Instance, target: string): Promise<void
 /** Runs before plain `wsh` makes a session. @returns the session to attach to: the restored session used last */
 export async function offerAll(instance: Instance): Promise<SessionInfo | null> {
   if (!fs.existsSync(checkpointsDir(instance))) return null;
-  const { allCrashed } = await import("../../checkpoints/find-crashed.ts");
+  const { listRestorable: allCrashed } = await import("../../checkpoints/find-crashed.ts");
   const crashed = allCrashed(instance).filter((one) => !isDeclined(one));
   if (crashed.length === 0) return null;
   const { values } = await settingsOf(instance);

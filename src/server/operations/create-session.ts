@@ -1,7 +1,7 @@
 /** Creates a session with a gateway caller's environment and directory, or finds the existing one. */
 import os from "node:os";
 import * as v from "valibot";
-import { crashedNamesake } from "../../checkpoints/find-crashed.ts";
+import { describeCrashedNamesake } from "../../checkpoints/find-crashed.ts";
 import { type ReadyReport, readyTimeoutMs } from "../../launch/launch.ts";
 import type { StepFiles } from "../../launch/pipeline.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
@@ -78,7 +78,7 @@ export async function createSession(
   const warnings: string[] = [];
   if (create.cwd == null && context.cwd !== undefined && !isDirectory(context.cwd))
     warnings.push(`the caller's directory '${context.cwd}' does not exist; the session starts in the home directory`);
-  const crashed = create.name === undefined ? null : crashedNamesake(state.instance, info.name);
+  const crashed = create.name === undefined ? null : describeCrashedNamesake(state.instance, info.name);
   if (crashed !== null) warnings.push(crashed);
   // The caller has read no output yet, whatever the shell has already printed.
   const created = { ...info, output_cursor: firstCursor(info.pane_id) };

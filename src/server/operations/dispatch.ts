@@ -2,7 +2,7 @@
  * Routes a call to its handler: server operations here, session operations to their session process, unparsed. The one
  * entry for HTTP, WebSocket and MCP, so access and validation are the same everywhere.
  */
-import { requireOwnStored } from "../../checkpoints/agent-rights.ts";
+import { requireOwnCheckpoint } from "../../checkpoints/agent-rights.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type Call, type CallContext, parseInput, requireUsable } from "../../operations/call.ts";
 import { requireAccess, requireAllSessions, requireMay, targetsIn } from "../../operations/rights.ts";
@@ -65,7 +65,7 @@ export function createCall(
       // Operations of the server affect other sessions: an agent may change only those that it created.
       if (operation.access !== "observe" && forAgents === undefined) requireNoAgent(settings, context.caller, name);
       const parsed = parseInput(operation, input);
-      if (forAgents === "stored") requireOwnStored(instance, settings, context.caller, name, parsed as object);
+      if (forAgents === "stored") requireOwnCheckpoint(instance, settings, context.caller, name, parsed as object);
       return (await handler(parsed, context)) as never;
     }
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);

@@ -1,9 +1,14 @@
 /** The server's own operations: listing sessions and servers, its state, its end; longer ones have their own files. */
 
-import { checkpointsSeen, requireMaySave, requireSeen } from "../../checkpoints/agent-rights.ts";
+import { filterVisible, requireMaySave, requireVisible } from "../../checkpoints/agent-rights.ts";
 import type { Restorer } from "../../checkpoints/launch.ts";
-import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../checkpoints/named/operations.ts";
-import { forgetAsked, listAll, listCrashed, restoreAsked } from "../../checkpoints/operations.ts";
+import {
+  deleteCheckpoint,
+  diffCheckpoints,
+  saveCheckpoint,
+  showCheckpoint,
+} from "../../checkpoints/named/operations.ts";
+import { forgetSessions, listCheckpoints, listCrashed, restoreCheckpoints } from "../../checkpoints/operations.ts";
 import { asJson, asSessions, formSeenBy, jsonOf, type ListForm } from "../../cluster/session-list.ts";
 import { eventsDir } from "../../events/segments.ts";
 import { readEvents } from "../../events/selection.ts";
@@ -93,29 +98,29 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
     },
     "history.delete": (input, { signal }) => deleteHistory(state, input, signal),
     "checkpoint.list": async (input, { caller }) =>
-      checkpointsSeen(await listAll(state.instance, state.hostname, input), concealment(caller)),
+      filterVisible(await listCheckpoints(state.instance, state.hostname, input), concealment(caller)),
     "checkpoint.save": async (input, context) => {
       await requireMaySave(state.instance, input, context);
-      return saveAsked(state.instance, input);
+      return saveCheckpoint(state.instance, input);
     },
     "checkpoint.show": async (input, { caller }) => {
-      requireSeen(state.instance, input, concealment(caller));
-      return showAsked(state.instance, input);
+      requireVisible(state.instance, input, concealment(caller));
+      return showCheckpoint(state.instance, input);
     },
     "checkpoint.diff": async (input, { caller }) => {
-      requireSeen(state.instance, input, concealment(caller));
-      return diffAsked(state.instance, input);
+      requireVisible(state.instance, input, concealment(caller));
+      return diffCheckpoints(state.instance, input);
     },
-    "checkpoint.delete": async (input) => deleteAsked(state.instance, input),
+    "checkpoint.delete": async (input) => deleteCheckpoint(state.instance, input),
     "checkpoint.restore": async (input, context) => {
-      const result = await restoreAsked(state.instance, input, restorerOf(state, context));
+      const result = await restoreCheckpoints(state.instance, input, restorerOf(state, context));
       for (const { id } of result.restored) {
         state.sessionCreated();
         await proxies.find(id);
       }
       return result;
     },
-    "checkpoint.forget": (input) => forgetAsked(state.instance, input),
+    "checkpoint.forget": (input) => forgetSessions(state.instance, input),
     "exec.fresh": (input, context) => execFresh(proxies, create, input, context),
   };
 }

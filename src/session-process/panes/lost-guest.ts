@@ -4,11 +4,11 @@
  * the connection was lost, the pane is shown again.
  */
 import * as v from "valibot";
-import { Claims } from "../../checkpoints/files/claims.ts";
+import { PaneOwnership } from "../../checkpoints/files/claims.ts";
 import { readPane } from "../../checkpoints/files/part-reader.ts";
-import { whyCrashed } from "../../checkpoints/files/sessions.ts";
-import { lives } from "../../checkpoints/killed-processes.ts";
-import { paneSpec } from "../../checkpoints/launch.ts";
+import { describeCrash } from "../../checkpoints/files/sessions.ts";
+import { staysAlive } from "../../checkpoints/killed-processes.ts";
+import { planPaneRestart } from "../../checkpoints/launch.ts";
 import { SessionSpecSchema } from "../../launch/session-spec.ts";
 import type { Logger } from "../../log/log.ts";
 import { isDirectory } from "../../platform/directory.ts";
@@ -31,7 +31,7 @@ export async function recoverGuest(
   const { arrangement, session } = parts;
   const lost = arrangement.placed.get(pane);
   if (!(lost instanceof ViewLink)) return;
-  const isConnected = await lives(lost.socket);
+  const isConnected = await staysAlive(lost.socket);
   await arrangement.change(async () => {
     if (arrangement.placed.get(pane) !== lost || session.lifetime.isEnding) return;
     try {
@@ -62,11 +62,14 @@ async function showAgain(parts: SessionParts, { id, socket, size }: ViewLink): P
 async function startAgain(parts: SessionParts, pane: string, env: Readonly<Record<string, string>>): Promise<void> {
   const { arrangement, instance, settings, session, processId, number, keeper } = parts;
   const id = paneNumber(pane);
-  const directory = new Claims(instance).folderOf(number, id);
+  const directory = new PaneOwnership(instance).findStateFolder(number, id);
   const { record } = readPane(directory, id);
-  const crashed = { session: record.session, number, why: whyCrashed(record) };
+  const crashed = { session: record.session, number, why: describeCrash(record) };
   const restorer = { env, starter: "server" } as const;
-  const request = v.parse(SessionSpecSchema, paneSpec(instance, crashed, { ...record, directory }, restorer, true));
+  const request = v.parse(
+    SessionSpecSchema,
+    planPaneRestart(instance, crashed, { ...record, directory }, restorer, true),
+  );
   const planned = await planPane(request, { instance, settings });
   const window = windowWith(arrangement.state, pane).id;
   const owner = session.owner ?? undefined;

@@ -113,7 +113,7 @@ export class PaneOffer implements Disposable {
     try {
       return await askRecipient(parts, to, op, input, target);
     } catch (thrown) {
-      const { claimsIn } = await import("../../checkpoints/files/claims.ts");
+      const { readPaneMoves: claimsIn } = await import("../../checkpoints/files/claims.ts");
       const claims = claimsIn(sessionDir(parts.instance, to.number));
       if (this.panes.every(({ pane, chosen }) => claims.get(paneNumber(pane)) === chosen.moves)) return null;
       throw thrown;

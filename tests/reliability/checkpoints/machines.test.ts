@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { PartWriter } from "../../../src/checkpoints/files/part-writer.ts";
 import { checkpointsDir } from "../../../src/checkpoints/files/paths.ts";
 import { prune } from "../../../src/checkpoints/files/prune.ts";
-import { forgetAsked } from "../../../src/checkpoints/operations.ts";
+import { forgetSessions } from "../../../src/checkpoints/operations.ts";
 import { testInstance } from "../../support/registry.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { canMount } from "../faults/enclosed.ts";
@@ -24,8 +24,8 @@ test("forgetting all and pruning leave other machines' checkpoints in the same h
     writer.close();
   }
   expect(prune(instance, { checkpoint_days: 0, checkpoint_bytes: 0 })).toEqual([]);
-  expect(await forgetAsked(instance, { session: undefined, all: true })).toEqual({ forgotten: [] });
-  await expect(forgetAsked(instance, { session: "@s3", all: false })).rejects.toThrow("no crashed session");
+  expect(await forgetSessions(instance, { session: undefined, all: true })).toEqual({ forgotten: [] });
+  await expect(forgetSessions(instance, { session: "@s3", all: false })).rejects.toThrow("no crashed session");
   expect(folders.filter((directory) => fs.readdirSync(directory).length === 2)).toEqual(folders);
 });
 

@@ -4,11 +4,11 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { MAX_BLOCK_BYTES, packBlock, readBlocks } from "../../../src/checkpoints/files/blocks.ts";
-import { keptEnvironment, restoredEnvironment } from "../../../src/checkpoints/files/environment.ts";
+import { restoredEnvironment, storableEnvironment } from "../../../src/checkpoints/files/environment.ts";
 import { readHistory, readPane, type StoredLines } from "../../../src/checkpoints/files/part-reader.ts";
 import { type HistoryFile, PartWriter, type PartWriterOptions } from "../../../src/checkpoints/files/part-writer.ts";
 import type { PaneRecord } from "../../../src/checkpoints/files/record.ts";
-import { repositoryOf } from "../../../src/checkpoints/named/repository.ts";
+import { findRepositoryInTime } from "../../../src/checkpoints/named/repository.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
 
 const directories: string[] = [];
@@ -55,10 +55,10 @@ class Pane {
   readonly writer: PartWriter;
   constructor(
     readonly directory: string,
-    found: HistoryFile | null = null,
+    existingHistory: HistoryFile | null = null,
     options: PartWriterOptions = {},
   ) {
-    this.writer = new PartWriter(directory, "p7", { found, ...options });
+    this.writer = new PartWriter(directory, "p7", { existingHistory, ...options });
   }
   async write(screen: string, alone = false): Promise<void> {
     const { first, end } = this;
@@ -280,7 +280,7 @@ test("no secret of an environment is kept, and variables of a login come from th
     DATABASE_URL: "postgres://me:secret@db/x",
     LONG: "x".repeat(9_000),
   };
-  const kept = keptEnvironment(env);
+  const kept = storableEnvironment(env);
   expect(kept).toEqual({ PATH: "/bin", PWD: "/", EDITOR: "vim" });
   expect(restoredEnvironment(kept, { PATH: "/other", SSH_AUTH_SOCK: "/new", GITHUB_TOKEN: "mine" })).toEqual({
     PATH: "/bin",
@@ -322,8 +322,8 @@ test("a writer removes nothing that another process is writing, or has written",
   await written;
   expect(living.read().title).toBe("alive");
   living.writer.close();
-  for (const before of ["nothing", "other parts"] as const) {
-    const stranger = new Pane(directory, null, { before });
+  for (const allowedContents of ["nothing", "other parts"] as const) {
+    const stranger = new Pane(directory, null, { allowedContents });
     await expect(stranger.write("new")).rejects.toThrow("earlier session");
     expect(stranger.writer.remove()).toBe(false);
   }
@@ -337,9 +337,11 @@ test("a new session writes beside no part of an earlier one, a new pane does", a
   const earlier = new PartWriter(directory, "p6");
   await earlier.write(null, () => [{ kind: "about", text: "{}" }]);
   earlier.close();
-  await expect(new Pane(directory, null, { before: "nothing" }).write("new")).rejects.toThrow("earlier session");
+  await expect(new Pane(directory, null, { allowedContents: "nothing" }).write("new")).rejects.toThrow(
+    "earlier session",
+  );
   expect(files(directory, ".state")).toEqual([join(directory, "p6.1.state")]);
-  const pane = new Pane(directory, null, { before: "other parts" });
+  const pane = new Pane(directory, null, { allowedContents: "other parts" });
   await pane.write("split");
   expect(pane.read().title).toBe("split");
   expect(pane.writer.remove()).toBe(true);
@@ -356,7 +358,7 @@ test("a repository is found upwards, in worktrees too, and odd files are not rep
     if (git === undefined) fs.mkdirSync(join(top, ".git"));
     else fs.writeFileSync(join(top, ".git"), git);
     if (head !== null) fs.writeFileSync(join(top, git === undefined ? ".git" : "meta", "HEAD"), head);
-    return repositoryOf(inside);
+    return findRepositoryInTime(inside);
   };
   expect(await found("ref: refs/heads/a/b\n")).toEqual({ root: top, branch: "a/b" });
   expect(await found("ref: refs/heads/b\n", "gitdir: meta\n")).toEqual({ root: top, branch: "b" });
@@ -369,6 +371,6 @@ test("a repository is found upwards, in worktrees too, and odd files are not rep
   Bun.spawnSync(["mkfifo", join(top, "meta", "pipe")]);
   fs.rmSync(join(top, ".git"));
   fs.symlinkSync(join(top, "meta", "pipe"), join(top, ".git"));
-  expect(await repositoryOf(inside)).toBeNull();
-  expect(await repositoryOf(null)).toBeNull();
+  expect(await findRepositoryInTime(inside)).toBeNull();
+  expect(await findRepositoryInTime(null)).toBeNull();
 });

@@ -1,6 +1,6 @@
 /** The subjects of handlers of windows and panes, and their common parts. */
 
-import { keptVariables } from "../../../checkpoints/files/environment.ts";
+import { storableVariables } from "../../../checkpoints/files/environment.ts";
 import type { HandlerContext } from "../../../endpoint/operations/context.ts";
 import { programsIn } from "../../../endpoint/operations/running.ts";
 import { directoryOf } from "../../../platform/directory.ts";
@@ -150,7 +150,7 @@ export async function startPane(
   const from = (source?.pid == null ? null : directoryOf(source.pid)) ?? source?.cwd ?? "/";
   const local = await parts.start({ create, cwd: from, window, byPerson, owner, ...as }, size);
   arrangement.addLocal(local);
-  const kept = keptVariables(program.env);
+  const kept = storableVariables(program.env);
   const entry = paneEntry(local.id, { title, keep, ...defined({ env: kept }) });
   return { entry, undo: () => drop(parts, local.id) };
 }

@@ -1,6 +1,6 @@
 /**
  * Writes the checkpoint of a session with several panes as a whole: name, tags, windows and the arrangement of panes.
- * Each pane has a part of its own (keep.ts). It is written at once when panes are added, removed or moved, and a second
+ * Each pane has a part of its own (pane-checkpoint.ts). It is written at once when panes are added, removed or moved, and a second
  * after any other change.
  *
  * Owns one timer, which runs only while something is unwritten, and the writer.
@@ -18,20 +18,20 @@ import type { Session } from "../../session/session.ts";
 import type { WindowEntry, Windows } from "../../session/windows/state.ts";
 import type { Settings } from "../../settings/table.ts";
 import type { Block } from "../files/blocks.ts";
-import { type Before, PartWriter } from "../files/part-writer.ts";
+import { type AllowedContents, PartWriter } from "../files/part-writer.ts";
 import { checkpointsDir, sessionDir } from "../files/paths.ts";
 import type { LayoutRecord } from "../files/record.ts";
 import { removeSession } from "../files/sessions.ts";
-import { type Stored, treeOf } from "../files/tree.ts";
-import { recordOf } from "./pane-state.ts";
+import { encodeTree, type StoredLayout } from "../files/tree.ts";
+import { beginRecord } from "./pane-state.ts";
 
 /** Time from a change of the panes to the write, in ms: several changes in a row are written together. */
-const AT_ONCE_MS = 50;
+const IMMEDIATE_MS = 50;
 /** Most writes at once within this time, in ms; further ones wait like other changes. */
 const BURST = 5;
 const BURST_MS = 10_000;
 
-type LayoutRecordNow = Omit<LayoutRecord, "saved_at">;
+type UnsavedLayoutRecord = Omit<LayoutRecord, "saved_at">;
 
 interface LayoutCheckpointPort {
   readonly session: Session;
@@ -43,8 +43,8 @@ interface LayoutCheckpointPort {
   readonly settings: Pick<Settings, "checkpoint">;
   readonly logger: Logger;
   /** The session is restored after a crash: the layout's existing files are its own. */
-  readonly goesOn: boolean;
-  stored(): Stored;
+  readonly isRestored: boolean;
+  currentLayout(): StoredLayout;
 }
 
 export class LayoutCheckpoint {
@@ -54,54 +54,54 @@ export class LayoutCheckpoint {
   /** Time of the next write. */
   private dueAt = 0;
   /** Times of the last immediate writes. */
-  private readonly atOnce: number[] = [];
-  private notBefore = 0;
+  private readonly immediateWrites: number[] = [];
+  private earliestWriteAt = 0;
   private writtenAt = Number.NEGATIVE_INFINITY;
-  private written = "";
+  private writtenText = "";
   private writing: Promise<void> = Promise.resolve();
   private isOver = false;
-  private isKept = false;
+  private keepsFiles = false;
 
   constructor(private readonly port: LayoutCheckpointPort) {
     const { instance, session, arrangement } = port;
     this.directory = sessionDir(instance, Number(session.id.slice(2)));
-    this.writer = this.newWriter(port.goesOn ? "this part" : "other parts");
-    const touch = (): void => this.touch();
+    this.writer = this.makeWriter(port.isRestored ? "this part" : "other parts");
+    const scheduleWrite = (): void => this.scheduleWrite();
     arrangement.events.on("changed", ({ before, after }) => {
-      if (shapeOf(before) === shapeOf(after)) this.touch();
-      else this.touchAtOnce();
+      if (describeArrangement(before) === describeArrangement(after)) this.scheduleWrite();
+      else this.scheduleImmediateWrite();
     });
-    for (const change of ["renamed", "tagged", "resized"] as const) session.events.on(change, touch);
-    let wereKept = false;
+    for (const change of ["renamed", "tagged", "resized"] as const) session.events.on(change, scheduleWrite);
+    let hadPersistent = false;
     session.events.on("drawn", () => {
-      const areKept = hasKept(session.elements.state());
-      if (areKept || wereKept) {
-        this.notBefore = Math.max(this.notBefore, this.writtenAt + intervals.checkpointDrawn);
-        this.touch();
+      const hasPersistent = hasKept(session.elements.state());
+      if (hasPersistent || hadPersistent) {
+        this.earliestWriteAt = Math.max(this.earliestWriteAt, this.writtenAt + intervals.checkpointDrawn);
+        this.scheduleWrite();
       }
-      wereKept = areKept;
+      hadPersistent = hasPersistent;
     });
-    session.events.on("info", () => this.infoChanged());
-    session.events.on("destroyed", () => this.over());
-    this.touchAtOnce();
+    session.events.on("info", () => this.applyPrivacy());
+    session.events.on("destroyed", () => this.end());
+    this.scheduleImmediateWrite();
   }
 
   /** Writes the session's present state once into another folder. @throws WshError checkpoint_refused */
   async saveTo(directory: string): Promise<void> {
-    const why = this.withheld();
+    const why = this.reasonNotToWrite();
     const { name } = this.port.session;
     if (why !== null) throw new WshError("checkpoint_refused", `session '${name}' is not saved: ${why}`);
     const writer = new PartWriter(directory, "layout");
     try {
-      await writer.write(null, () => [aboutBlock(this.record(null))]);
+      await writer.write(null, () => [aboutBlock(this.makeRecord(null))]);
     } finally {
-      writer.leave();
+      writer.finish();
     }
   }
 
   /** The restore that started this process has failed: its source remains unchanged. */
-  undone(): void {
-    this.isKept = true;
+  abandonRestore(): void {
+    this.keepsFiles = true;
     this.isOver = true;
     clearTimeout(this.timer ?? undefined);
     this.writer.close();
@@ -109,7 +109,7 @@ export class LayoutCheckpoint {
 
   /** This process is being ended from outside: the session is to be restored in its present state. */
   async saveLast(signal: string): Promise<void> {
-    this.isKept = true;
+    this.keepsFiles = true;
     await this.write(signal).catch(() => {});
     this.isOver = true;
     clearTimeout(this.timer ?? undefined);
@@ -123,34 +123,37 @@ export class LayoutCheckpoint {
   }
 
   /** Resolves when no write is in progress. */
-  async settled(): Promise<void> {
+  async waitForWrites(): Promise<void> {
     await this.writing;
   }
 
-  private newWriter(before: Before): PartWriter {
+  private makeWriter(allowedContents: AllowedContents): PartWriter {
     const { instance } = this.port;
-    return new PartWriter(this.directory, "layout", { parents: [instance.stateDir, checkpointsDir(instance)], before });
+    return new PartWriter(this.directory, "layout", {
+      parents: [instance.stateDir, checkpointsDir(instance)],
+      allowedContents,
+    });
   }
 
-  private touchAtOnce(): void {
+  private scheduleImmediateWrite(): void {
     const now = performance.now();
-    const isOften = now - (this.atOnce.at(-BURST) ?? Number.NEGATIVE_INFINITY) < BURST_MS;
-    if (isOften || this.notBefore > now) {
-      this.touch();
+    const exceedsBurst = now - (this.immediateWrites.at(-BURST) ?? Number.NEGATIVE_INFINITY) < BURST_MS;
+    if (exceedsBurst || this.earliestWriteAt > now) {
+      this.scheduleWrite();
       return;
     }
-    if (this.timer !== null && this.dueAt - now <= AT_ONCE_MS) return;
+    if (this.timer !== null && this.dueAt - now <= IMMEDIATE_MS) return;
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
-    this.atOnce.push(now);
-    if (this.atOnce.length > BURST) this.atOnce.shift();
-    this.touch(AT_ONCE_MS);
+    this.immediateWrites.push(now);
+    if (this.immediateWrites.length > BURST) this.immediateWrites.shift();
+    this.scheduleWrite(IMMEDIATE_MS);
   }
 
-  private touch(rest = intervals.checkpointRest): void {
+  private scheduleWrite(rest = intervals.checkpointRest): void {
     if (this.isOver || this.timer !== null) return;
     const now = performance.now();
-    const ms = Math.max(rest, this.notBefore - now);
+    const ms = Math.max(rest, this.earliestWriteAt - now);
     this.dueAt = now + ms;
     this.timer = setTimeout(() => {
       this.timer = null;
@@ -166,63 +169,60 @@ export class LayoutCheckpoint {
   }
 
   private async write(endedBy: string | null): Promise<void> {
-    if (this.withheld() === null) await this.writeRecord(this.record(endedBy));
+    if (this.reasonNotToWrite() === null) await this.writeRecord(this.makeRecord(endedBy));
   }
 
-  private async writeRecord(record: LayoutRecordNow): Promise<void> {
+  private async writeRecord(record: UnsavedLayoutRecord): Promise<void> {
     const text = JSON.stringify(record);
-    if (this.isOver || text === this.written) return;
+    if (this.isOver || text === this.writtenText) return;
     const { writer } = this;
     await writer.write(null, () => [aboutBlock(record)]);
     if (writer !== this.writer) return;
-    this.written = text;
+    this.writtenText = text;
     this.writtenAt = performance.now();
   }
 
   /** Why nothing of the session may be written; null: it may be written. */
-  private withheld(): string | null {
-    return this.refusal() ?? (this.port.session.exit === null ? null : "its programs have exited");
-  }
-
-  private refusal(): string | null {
+  private reasonNotToWrite(): string | null {
     const { session, settings } = this.port;
     if (settings.checkpoint === "off") return "setting checkpoint is off";
-    return session.isPrivate ? "the session is private" : null;
+    if (session.isPrivate) return "the session is private";
+    return session.exit === null ? null : "its programs have exited";
   }
 
-  private record(endedBy: string | null): LayoutRecordNow {
+  private makeRecord(endedBy: string | null): UnsavedLayoutRecord {
     const { session } = this.port;
-    const stored = this.port.stored();
+    const stored = this.port.currentLayout();
     const { windows, panes } = stored.windows;
-    const own = Object.values(panes).filter(({ view }) => view === null);
+    const localPanes = Object.values(panes).filter(({ view }) => view === null);
     return {
-      ...recordOf(
+      ...beginRecord(
         session,
         { id: Number(session.id.slice(2)), window: Math.min(...windows.map(({ id }) => id)) },
         endedBy,
       ),
-      panes: own.map(({ id }) => paneNumber(id)),
+      panes: localPanes.map(({ id }) => paneNumber(id)),
       windows: windows.map(({ id }) => id),
-      tree: treeOf({ ...stored, env: {}, elements: keptElements(session.elements.state()) }),
+      tree: encodeTree({ ...stored, env: {}, elements: keptElements(session.elements.state()) }),
     };
   }
 
-  private infoChanged(): void {
+  private applyPrivacy(): void {
     if (!this.port.session.isPrivate) {
-      this.touch();
+      this.scheduleWrite();
       return;
     }
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
-    this.written = "";
+    this.writtenText = "";
     // A write in progress removes its own files.
     this.writer.remove();
-    this.writer = this.newWriter("other parts");
+    this.writer = this.makeWriter("other parts");
   }
 
   /** The session has ended: its checkpoint is removed. */
-  private over(): void {
-    if (this.isOver || this.isKept) return;
+  private end(): void {
+    if (this.isOver || this.keepsFiles) return;
     this.isOver = true;
     clearTimeout(this.timer ?? undefined);
     try {
@@ -235,7 +235,7 @@ export class LayoutCheckpoint {
 }
 
 /** The panes and windows and their arrangement, without sizes. Runs per change of the layout. */
-function shapeOf({ windows }: Windows): string {
+function describeArrangement({ windows }: Windows): string {
   const nodeOf = (node: LayoutNode): string =>
     isLeaf(node) ? node.pane : `${node.axis}(${node.children.map(nodeOf).join()})`;
   const above = (floats: WindowEntry["floats"] = []): string =>
@@ -243,6 +243,6 @@ function shapeOf({ windows }: Windows): string {
   return windows.map(({ id, index, root, floats }) => `${index}:${id}:${nodeOf(root)}${above(floats)}`).join(" ");
 }
 
-function aboutBlock(record: LayoutRecordNow): Block {
+function aboutBlock(record: UnsavedLayoutRecord): Block {
   return { kind: "about", text: JSON.stringify({ ...record, saved_at: Date.now() }) };
 }

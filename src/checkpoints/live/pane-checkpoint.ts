@@ -18,19 +18,19 @@ import { isSecret } from "../../pty/port.ts";
 import { hasKept } from "../../session/drawing/persistent-elements.ts";
 import type { Session } from "../../session/session.ts";
 import type { Settings } from "../../settings/table.ts";
-import { noteNumbers } from "../files/named.ts";
-import { type Before, type HistoryFile, PartWriter } from "../files/part-writer.ts";
+import { recordIssuedNumbers } from "../files/named.ts";
+import { type AllowedContents, type HistoryFile, PartWriter } from "../files/part-writer.ts";
 import { checkpointsDir, panePart, sessionDir } from "../files/paths.ts";
-import { pruneSometimes } from "../files/prune.ts";
+import { pruneIfDue } from "../files/prune.ts";
 import type { Foreground } from "../files/record.ts";
-import { foregroundOf, type PaneStart, type PaneState, paneState } from "./pane-state.ts";
+import { findForeground, type PaneStart, type PaneState, readPaneState } from "./pane-state.ts";
 
 /** Time from a session's start to the first write, during output or not, in ms: a short command has ended by then. */
 const FIRST_MS = 250;
 /** Most writes within the longest interval, for a pane whose output pauses again and again, as a clock's does. */
 const BURST = 5;
 
-interface CheckpointsPort {
+interface PaneCheckpointPort {
   readonly session: Session;
   readonly local: {
     readonly id: string;
@@ -51,18 +51,18 @@ interface CheckpointsPort {
   readonly resumed: Foreground | null;
 }
 
-export class Checkpoints implements Disposable {
+export class PaneCheckpoint implements Disposable {
   private writer: PartWriter | null = null;
   private timer: Timer | null = null;
-  private firstAt = 0;
-  private lastAt = 0;
-  private readonly writtenAt: number[] = [];
-  private written = "";
+  private firstChangeAt = 0;
+  private lastChangeAt = 0;
+  private readonly writeTimes: number[] = [];
+  private writtenDigest = "";
   private writing: Promise<void> = Promise.resolve();
   private isOver = false;
   /** The session is being ended from outside: nothing is removed afterwards. */
-  private isKept = false;
-  private failing = false;
+  private keepsFiles = false;
+  private isFailing = false;
   /** The pane's contents were cleared: the next write removes them from the disk. */
   private isCleared = false;
   /** Nothing of the session was written yet. */
@@ -72,52 +72,52 @@ export class Checkpoints implements Disposable {
   /** The session to which the pane has moved; null: the original one. */
   private movedTo: number | null = null;
   /** Writers for the pane's former sessions, until it is written in its current one. */
-  private readonly former = new Map<number | null, PartWriter>();
+  private readonly formerWriters = new Map<number | null, PartWriter>();
   private readonly listeners: (() => void)[];
 
-  constructor(private readonly port: CheckpointsPort) {
+  constructor(private readonly port: PaneCheckpointPort) {
     const { session, local, resumed } = port;
     const { pane, ownSession } = local;
     this.resumed = resumed;
     // The source of a restore is kept until the pane's output pauses.
     this.isNew = !port.isRestored;
-    const touch = (): void => this.touch();
+    const scheduleWrite = (): void => this.scheduleWrite();
     // A command can end after its last output, when the shell's line editor is back.
-    const ends = pane.commands.log.on({ finished: touch });
-    let wereKept = false;
-    const drawn = (): void => {
-      const areKept = hasKept(session.elements.state());
-      if (areKept || wereKept) this.touch();
-      wereKept = areKept;
+    const ends = pane.commands.log.on({ finished: scheduleWrite });
+    let hadPersistent = false;
+    const elementsDrawn = (): void => {
+      const hasPersistent = hasKept(session.elements.state());
+      if (hasPersistent || hadPersistent) this.scheduleWrite();
+      hadPersistent = hasPersistent;
     };
     this.listeners = [
-      pane.events.on("chunk", touch),
-      pane.events.on("title", touch),
-      pane.events.on("agent", touch),
+      pane.events.on("chunk", scheduleWrite),
+      pane.events.on("title", scheduleWrite),
+      pane.events.on("agent", scheduleWrite),
       pane.events.on("cleared", () => {
         this.isCleared = true;
         this.enqueue();
       }),
-      session.events.on("renamed", touch),
-      session.events.on("tagged", touch),
-      session.events.on("resized", touch),
-      session.events.on("drawn", drawn),
-      session.events.on("info", () => this.infoChanged()),
+      session.events.on("renamed", scheduleWrite),
+      session.events.on("tagged", scheduleWrite),
+      session.events.on("resized", scheduleWrite),
+      session.events.on("drawn", elementsDrawn),
+      session.events.on("info", () => this.applyPrivacy()),
       // A pane that moved to another session is private as that session is.
-      ownSession.events.on("private", () => this.infoChanged()),
-      ownSession.events.on("destroyed", ({ reason }) => this.over(reason)),
+      ownSession.events.on("private", () => this.applyPrivacy()),
+      ownSession.events.on("destroyed", ({ reason }) => this.end(reason)),
       () => ends[Symbol.dispose](),
     ];
     if (resumed !== null) this.followResumed(resumed);
     if (port.isRestored) this.writing = this.claim();
-    this.touch();
+    this.scheduleWrite();
   }
 
   /** Schedules a write after a change. Runs per chunk. */
-  touch(): void {
-    this.lastAt = performance.now();
+  scheduleWrite(): void {
+    this.lastChangeAt = performance.now();
     if (this.timer !== null || this.isOver) return;
-    this.firstAt = this.lastAt;
+    this.firstChangeAt = this.lastChangeAt;
     this.arm(this.isNew ? FIRST_MS : intervals.checkpointRest);
   }
 
@@ -135,9 +135,9 @@ export class Checkpoints implements Disposable {
    */
   async saveTo(directory: string): Promise<void> {
     const { start, local } = this.port;
-    const state = this.withheld() === null ? await this.stateNow(null) : null;
+    const state = this.reasonNotToWrite() === null ? await this.readState(null) : null;
     if (state === null) {
-      const why = this.withheld() ?? "a password prompt is open";
+      const why = this.reasonNotToWrite() ?? "a password prompt is open";
       throw new WshError("checkpoint_refused", `pane ${local.id} is not saved: ${why}`);
     }
     const writer = new PartWriter(directory, panePart(start.pane));
@@ -146,23 +146,23 @@ export class Checkpoints implements Disposable {
     } catch (thrown) {
       throw refused(`the checkpoint of ${local.id} cannot be written`, thrown);
     } finally {
-      writer.leave();
+      writer.finish();
     }
   }
 
   /** This process is being ended from outside: the session is to be restored in its present state. */
   async saveLast(signal: string): Promise<void> {
     if (this.isOver) return;
-    this.isKept = true;
-    await this.writeNow(signal).catch((error) => this.failed(error));
+    this.keepsFiles = true;
+    await this.writeNow(signal).catch((error) => this.reportFailure(error));
     this.stop();
     this.writer?.close();
   }
 
   /** The restore that started this process has failed: its source remains unchanged. */
-  undone(): void {
+  abandonRestore(): void {
     if (this.isOver) return;
-    this.isKept = true;
+    this.keepsFiles = true;
     this.stop();
     this.writer?.close();
   }
@@ -171,35 +171,35 @@ export class Checkpoints implements Disposable {
    * The pane has moved to another session, which has several panes; null: it has returned. Resolves when its state is
    * written in the new place and removed from the old one.
    */
-  async moved(session: number | null): Promise<void> {
+  async moveTo(session: number | null): Promise<void> {
     if (this.isOver || session === this.movedTo) return;
-    const before = this.movedTo;
+    const formerSession = this.movedTo;
     const { writer } = this;
-    if (writer !== null) this.former.set(before, writer);
-    this.forget();
+    if (writer !== null) this.formerWriters.set(formerSession, writer);
+    this.startOver();
     this.movedTo = session;
-    this.writer = this.former.get(session) ?? null;
-    this.former.delete(session);
-    await this.writeNow().catch((error) => this.failed(error));
+    this.writer = this.formerWriters.get(session) ?? null;
+    this.formerWriters.delete(session);
+    await this.writeNow().catch((error) => this.reportFailure(error));
   }
 
   /** Resolves when no write is in progress. */
-  async settled(): Promise<void> {
+  async waitForWrites(): Promise<void> {
     await this.writing;
   }
 
   [Symbol.dispose](): void {
-    this.over();
+    this.end();
   }
 
   private async claim(): Promise<void> {
-    await this.partWriter()
+    await this.openWriter()
       .claim()
-      .catch((error) => this.failed(error));
+      .catch((error) => this.reportFailure(error));
   }
 
   private arm(ms: number): void {
-    this.timer = setTimeout(() => this.due(), ms);
+    this.timer = setTimeout(() => this.writeIfDue(), ms);
     this.timer.unref();
   }
 
@@ -208,7 +208,7 @@ export class Checkpoints implements Disposable {
     this.timer = null;
   }
 
-  private due(): void {
+  private writeIfDue(): void {
     this.timer = null;
     const now = performance.now();
     if (this.isNew) {
@@ -216,18 +216,18 @@ export class Checkpoints implements Disposable {
       this.enqueue();
       return;
     }
-    const left = Math.min(
-      intervals.checkpointRest - (now - this.lastAt),
-      intervals.checkpointLongest - (now - this.firstAt),
+    const remaining = Math.min(
+      intervals.checkpointRest - (now - this.lastChangeAt),
+      intervals.checkpointLongest - (now - this.firstChangeAt),
     );
-    if (left > 0) {
-      this.arm(left);
+    if (remaining > 0) {
+      this.arm(remaining);
       return;
     }
-    const burst = this.writtenAt.at(-BURST) ?? Number.NEGATIVE_INFINITY;
-    const early = intervals.checkpointLongest - (now - burst);
-    if (early > 0 && now - this.firstAt < intervals.checkpointLongest) {
-      this.arm(early);
+    const burst = this.writeTimes.at(-BURST) ?? Number.NEGATIVE_INFINITY;
+    const untilBurstEnds = intervals.checkpointLongest - (now - burst);
+    if (untilBurstEnds > 0 && now - this.firstChangeAt < intervals.checkpointLongest) {
+      this.arm(untilBurstEnds);
       return;
     }
     this.enqueue();
@@ -240,18 +240,18 @@ export class Checkpoints implements Disposable {
       .then(() => this.write(null))
       .then(
         () => {
-          this.failing = false;
+          this.isFailing = false;
         },
-        (error) => this.failed(error),
+        (error) => this.reportFailure(error),
       );
   }
 
   private async write(endedBy: string | null): Promise<void> {
     const { instance, settings } = this.port;
-    if (this.isOver || this.withheld() !== null) return;
-    const writer = this.partWriter();
-    const state = await this.stateNow(endedBy);
-    if (state === null || (state.digest === this.written && !this.isCleared)) return;
+    if (this.isOver || this.reasonNotToWrite() !== null) return;
+    const writer = this.openWriter();
+    const state = await this.readState(endedBy);
+    if (state === null || (state.digest === this.writtenDigest && !this.isCleared)) return;
     const { isCleared } = this;
     this.isCleared = false;
     await writer
@@ -259,29 +259,29 @@ export class Checkpoints implements Disposable {
       .catch((thrown) => {
         // Cleared contents are removed from the disk even if nothing can be written.
         this.isCleared ||= isCleared && !writer.remove();
-        if (isCleared && !this.isCleared) this.forget();
+        if (isCleared && !this.isCleared) this.startOver();
         throw thrown;
       });
-    this.leaveFormer();
-    if (this.written === "") pruneSometimes(instance, settings);
-    this.written = state.digest;
-    this.writtenAt.push(performance.now());
-    if (this.writtenAt.length > BURST) this.writtenAt.shift();
+    this.removeFormer();
+    if (this.writtenDigest === "") pruneIfDue(instance, settings);
+    this.writtenDigest = state.digest;
+    this.writeTimes.push(performance.now());
+    if (this.writeTimes.length > BURST) this.writeTimes.shift();
   }
 
-  private leaveFormer(): void {
-    for (const writer of this.former.values()) writer.remove();
-    this.former.clear();
+  private removeFormer(): void {
+    for (const writer of this.formerWriters.values()) writer.remove();
+    this.formerWriters.clear();
   }
 
   /** Forgets all written state: the next write starts over. */
-  private forget(): void {
+  private startOver(): void {
     this.writer = null;
-    this.written = "";
+    this.writtenDigest = "";
   }
 
   /** Why nothing of the pane may be written; null: it may be written. */
-  private withheld(): string | null {
+  private reasonNotToWrite(): string | null {
     const { local, settings } = this.port;
     if (settings.checkpoint === "off") return "setting checkpoint is off";
     if (local.ownSession.isPrivate) return "the session is private";
@@ -290,48 +290,51 @@ export class Checkpoints implements Disposable {
   }
 
   /** @returns null while a password prompt is open */
-  private stateNow(endedBy: string | null): Promise<PaneState | null> {
+  private readState(endedBy: string | null): Promise<PaneState | null> {
     const { session, local, start, settings } = this.port;
     const { pane } = local;
-    const { checkpoint: kept } = settings;
+    const { checkpoint: savedPart } = settings;
     return pane.terminal.atRest(() => {
-      if (kept === "off" || isSecret(pane.flags())) return null;
-      const foreground = this.resumed ?? foregroundOf(pane);
-      const own = { ...start, session: this.movedTo ?? start.session };
+      if (savedPart === "off" || isSecret(pane.flags())) return null;
+      const foreground = this.resumed ?? findForeground(pane);
+      const currentStart = { ...start, session: this.movedTo ?? start.session };
       const isMember = this.movedTo !== null || this.port.isMember();
-      return paneState(session, pane, own, kept, foreground, { isMember, endedBy });
+      return readPaneState(session, pane, currentStart, savedPart, foreground, { isMember, endedBy });
     });
   }
 
-  private partWriter(): PartWriter {
+  private openWriter(): PartWriter {
     const { instance, start, history } = this.port;
     const parents = [instance.stateDir, checkpointsDir(instance)];
     if (this.writer !== null) return this.writer;
     const isFirst = !this.isHistoryTaken;
     const directory = sessionDir(instance, this.movedTo ?? start.session);
     // After the first write, the file with earlier lines is the writer's own.
-    const found = isFirst ? history : null;
-    this.writer = new PartWriter(directory, panePart(start.pane), { parents, found, before: this.before(isFirst) });
+    const existingHistory = isFirst ? history : null;
+    this.writer = new PartWriter(directory, panePart(start.pane), {
+      parents,
+      existingHistory,
+      allowedContents: this.allowedContents(isFirst),
+    });
     this.isHistoryTaken = true;
     return this.writer;
   }
 
-  private before(isFirst: boolean): Before {
+  private allowedContents(isFirst: boolean): AllowedContents {
     // Files of a pane that moved here are its own, from a process that had it before.
     if (this.movedTo !== null || (isFirst && this.port.isRestored)) return "this part";
     return isFirst && !this.port.isMember() ? "nothing" : "other parts";
   }
 
-  private infoChanged(): void {
+  private applyPrivacy(): void {
     if (!this.port.local.ownSession.isPrivate) {
-      this.touch();
+      this.scheduleWrite();
       return;
     }
     this.disarm();
-    this.leaveFormer();
+    this.removeFormer();
     this.writer?.remove();
-    this.writer = null;
-    this.written = "";
+    this.startOver();
   }
 
   /** Until the resumed program runs again, the checkpoint still names it: a failed restore loses nothing. */
@@ -339,26 +342,26 @@ export class Checkpoints implements Disposable {
     const { log } = this.port.local.pane.commands;
     const isNew = (record: { readonly id: number }): boolean => record.id >= first;
     const first = log.nextId;
-    const forget = (): void => {
+    const forgetResumed = (): void => {
       this.resumed = null;
       listener[Symbol.dispose]();
-      this.touch();
+      this.scheduleWrite();
     };
     const listener = log.on({
       started: (record) => {
-        if (isNew(record) && record.command?.trim() !== line.trim() && record.command !== null) forget();
+        if (isNew(record) && record.command?.trim() !== line.trim() && record.command !== null) forgetResumed();
       },
       finished: (record) => {
-        const took = record.duration_ms ?? 0;
-        if (isNew(record) && (record.exit_code === 0 || took >= intervals.resumed)) forget();
+        const duration = record.duration_ms ?? 0;
+        if (isNew(record) && (record.exit_code === 0 || duration >= intervals.resumed)) forgetResumed();
       },
     });
     this.listeners.push(() => listener[Symbol.dispose]());
   }
 
-  private failed(error: unknown): void {
-    if (!this.failing) this.port.logger.warn("the session's checkpoint cannot be written", { error });
-    this.failing = true;
+  private reportFailure(error: unknown): void {
+    if (!this.isFailing) this.port.logger.warn("the session's checkpoint cannot be written", { error });
+    this.isFailing = true;
     // The next output triggers another attempt.
   }
 
@@ -368,21 +371,21 @@ export class Checkpoints implements Disposable {
     for (const off of this.listeners) off();
   }
 
-  private over(reason?: EndReason): void {
-    if (this.isOver || this.isKept) return;
+  private end(reason?: EndReason): void {
+    if (this.isOver || this.keepsFiles) return;
     this.stop();
     // A program that fails right after its restore was not ended by anyone: its source is kept.
     const { instance, local, start } = this.port;
     const { pane } = local;
     const numbers = { output_cursor: pane.outputCursor, command_id: pane.commands.log.nextId - 1 };
-    noteNumbers(instance, this.movedTo ?? start.session, start.pane, numbers);
+    recordIssuedNumbers(instance, this.movedTo ?? start.session, start.pane, numbers);
     const hasFailed = reason === "exited" && pane.exit?.code !== 0;
-    if (hasFailed && this.port.isRestored && this.written === "") {
+    if (hasFailed && this.port.isRestored && this.writtenDigest === "") {
       this.writer?.close();
       return;
     }
     try {
-      this.leaveFormer();
+      this.removeFormer();
       this.writer?.remove();
     } catch (error) {
       // The session ends in any case.
