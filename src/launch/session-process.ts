@@ -51,6 +51,18 @@ export function sessionSpecOf(instance: Instance, create: Spec["create"], { env,
 }
 
 /**
+ * Options of the engine for a session process, which removes them from its environment (`forgetEngineOptions`): the
+ * engine of another version may refuse to start with one. No blocks of the heap are kept ready: 0.6 MB of each session,
+ * and 3 of the 50 ms of its start (m).
+ */
+const engineOptions = { BUN_JSC_useWarmUpMarkedBlocks: "0" };
+
+/** Called in the session process, before it starts any program. */
+export function forgetEngineOptions(): void {
+  for (const name of Object.keys(engineOptions)) delete process.env[name];
+}
+
+/**
  * Starts a session process, which gets the spec as JSON on stdin.
  * @returns its report without `ok`
  * @throws WshError the process's own, or session_create_failed when it died or did not report
@@ -62,7 +74,7 @@ export async function startSessionProcess(
 ): Promise<ReadyReport> {
   return launch({
     command: (options.command ?? selfCommand)(["session-process"]),
-    env: childEnv(instance, options),
+    env: { ...childEnv(instance, options), ...engineOptions },
     stdin: JSON.stringify(spec),
     log: openLog(instance, instance.sessionLog),
     timeoutMs: options.timeoutMs ?? readyTimeoutMs,

@@ -160,8 +160,8 @@ export interface Listeners {
   listening(pid: number): readonly ListeningSocket[] | null;
   /** User of the TCP socket with this local address and port; null: missing or hidden. */
   userOf(address: string, port: number): number | null;
-  /** The given sockets that a process holds; null when unreadable. */
-  heldSockets(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null;
+  /** The sockets that a process holds, or those of `ids`; null when unreadable. */
+  heldSockets(pid: number, ids?: ReadonlySet<string>): ReadonlySet<string> | null;
 }
 
 export interface Platform {

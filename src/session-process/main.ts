@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { SessionServer } from "../endpoint/session-server.ts";
 import { prepareRuntimeDir, resolveInstance, sessionSocket } from "../instance/paths.ts";
 import { reportFailure, reportReady } from "../launch/report.ts";
+import { forgetEngineOptions } from "../launch/session-process.ts";
 import { type SessionSpec, SessionSpecSchema } from "../launch/session-spec.ts";
 import type { AuditLog, AuditRecord } from "../log/audit/audit-log.ts";
 import { directAudit, directly } from "../log/audit/direct-audit.ts";
@@ -41,6 +42,7 @@ const LOAD_MS = 500;
 const FLUSH_MS = 2_000;
 
 export async function runSessionProcess(): Promise<void> {
+  forgetEngineOptions();
   let begun: Awaited<ReturnType<typeof begin>>;
   try {
     begun = await begin();

@@ -58,7 +58,8 @@ test("follow the settings, terminals of every width have their own, and each com
   await using all = await personAt({ status: "on", cols: 100 });
   const { person, wsh } = all;
   const runs = join(wsh.dir, "runs");
-  const counted = `echo run >>${runs}; echo counted`;
+  // Options of the session process's own engine are not for programs.
+  const counted = `echo run $BUN_JSC_useWarmUpMarkedBlocks >>${runs}; echo counted`;
   const config = (text: string): string =>
     `status_segments = ["session", "gap", "windows", "gap", { text = "${text}" }, { shell = "${counted}", seconds = 3600 }]`;
   write(wsh, config("first"));

@@ -65,8 +65,8 @@ export class Wsh implements AsyncDisposable {
       WSH_SERVER_NAME: name,
       // Tests of the status line set it; in all others the program has every row.
       WSH_STATUS: "off",
-      // When Bun's JIT compiles: `check` sets it for all processes of tests.
-      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("BUN_JSC_"))),
+      // When Bun compiles, collects and gives memory back: `check` sets it for all processes of tests.
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(BUN_(JSC|GC)|MIMALLOC)_/.test(name))),
       ...(intervals === undefined ? {} : { WSH_TEST_INTERVALS: JSON.stringify(intervals) }),
       ...env,
     };

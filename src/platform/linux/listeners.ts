@@ -74,8 +74,8 @@ function allProcesses(): number[] {
     .map(Number);
 }
 
-/** The sockets that a process holds; null when its descriptors may not be read. */
-function heldSockets(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null {
+/** The sockets that a process holds, or those of `ids`; null when its descriptors may not be read. */
+function heldSockets(pid: number, ids?: ReadonlySet<string>): ReadonlySet<string> | null {
   let fds: string[];
   try {
     fds = fs.readdirSync(`/proc/${pid}/fd`);
@@ -85,7 +85,7 @@ function heldSockets(pid: number, ids: ReadonlySet<string>): ReadonlySet<string>
   const held = new Set<string>();
   for (const fd of fds) {
     const inode = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/${pid}/fd/${fd}`) ?? "")?.[1];
-    if (inode !== undefined && ids.has(inode)) held.add(inode);
+    if (inode !== undefined && ids?.has(inode) !== false) held.add(inode);
   }
   return held;
 }

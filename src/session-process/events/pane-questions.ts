@@ -1,7 +1,7 @@
 /** The questions of the session that has a pane: this process's session, or another one, which then shows them. */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
-import { type OperationName, type OperationOutput, outputSchema } from "../../operations/table.ts";
+import type { OperationName, OperationOutput } from "../../operations/table.ts";
 import type { Ask } from "../../protocol/asking.ts";
 import { parseTarget, sessionId } from "../../protocol/names.ts";
 import { findSession } from "../../registry/registry.ts";
@@ -41,6 +41,8 @@ export function questionsOf(instance: Instance, session: number): PaneQuestions 
     input: unknown,
     target = sessionId(session),
   ): Promise<OperationOutput<N>> => {
+    // The table of all operations takes a tenth of a session's start, and few sessions ask another one.
+    const { outputSchema } = await import("../../operations/table.ts");
     const { socket } = findSession(instance, parseTarget(sessionId(session)));
     const { connection } = await Connection.open(socket, "cli");
     try {
