@@ -26,7 +26,7 @@ export function readAnswer<N extends OperationName>(
 ): OperationOutput<N> {
   const answer = v.safeParse(AnswerTextSchema, text);
   if (!answer.success) throw outcomeUnknown(asked, "its answer is invalid");
-  if ("error" in answer.output) throw errorThere(asked.machine, answer.output.error);
+  if ("error" in answer.output) throw remoteError(asked.machine, answer.output.error);
   return requireAnswer(asked, answer.output.result);
 }
 
@@ -49,26 +49,26 @@ export function addressedAnswer(machine: string, operation: OperationName, answe
 /** Longest message and hint of another machine to show, in characters. */
 const MAX_MESSAGE = 4_000;
 /** Errors about the login there, which do not concern the caller here. */
-const refusedThere: ReadonlySet<ErrorCode> = new Set(["auth_required", "auth_invalid"]);
+const remoteRefusals: ReadonlySet<ErrorCode> = new Set(["auth_required", "auth_invalid"]);
 
 /** The operation's error there, whose message names the machine. */
-export function errorThere(machine: string, body: Readonly<Record<string, unknown>>): WshError {
+export function remoteError(machine: string, body: Readonly<Record<string, unknown>>): WshError {
   const { code, message, hint, ...details } = addressedDetails(machine, body);
-  const cut = (text: unknown): string => {
+  const shorten = (text: unknown): string => {
     const whole = typeof text === "string" ? text : "unknown error";
     return whole.length > MAX_MESSAGE ? `${whole.slice(0, MAX_MESSAGE)}…` : whole;
   };
-  const text = cut(message);
+  const text = shorten(message);
   const isNamed = text.startsWith(`${machine}: `) || text.includes(`'${machine}'`);
   const named = {
     code,
     message: isNamed ? text : `${machine}: ${text}`,
     ...details,
     machine,
-    ...defined({ hint: typeof hint === "string" ? cut(hint) : undefined }),
+    ...defined({ hint: typeof hint === "string" ? shorten(hint) : undefined }),
   };
   const error = WshError.fromBody(named);
-  if (!refusedThere.has(error.code)) return error;
+  if (!remoteRefusals.has(error.code)) return error;
   return new WshError("access_denied", `machine '${machine}' refuses this one: ${error.message}`, {
     machine,
     hint: "The token was changed or has expired: `wsh doctor NAME` says what to do.",

@@ -41,31 +41,31 @@ export function openEvents(
   let isOpen = false;
   let isOver = false;
   let unanswered = 0;
-  let timer = setTimeout(lost, OPEN_MS);
+  let timer = setTimeout(connectionLost, OPEN_MS);
   function end(): void {
     isOver = true;
     clearTimeout(timer);
     socket.close();
   }
-  function lost(): void {
+  function connectionLost(): void {
     if (isOver) return;
     end();
     // No effect after it has opened.
     opening.reject(new WshError("machine_unreachable", `machine '${machine}' does not answer`, { machine }));
     if (isOpen) sink.connectionLost();
   }
-  socket.onclose = lost;
-  socket.onerror = lost;
+  socket.onclose = connectionLost;
+  socket.onerror = connectionLost;
   socket.onmessage = ({ data }) => {
     if (isOver) return;
     unanswered = 0;
     const message = v.safeParse(MessageSchema, data);
-    if (!message.success) lost();
+    if (!message.success) connectionLost();
     else if ("connected" in message.output) {
       isOpen = true;
       clearTimeout(timer);
       timer = setInterval(() => {
-        if (unanswered++ >= MISSED) lost();
+        if (unanswered++ >= MISSED) connectionLost();
         else socket.send(question);
       }, intervals.peerPing);
       opening.resolve({ [Symbol.dispose]: end });

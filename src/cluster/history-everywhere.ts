@@ -33,7 +33,7 @@ export async function historyOfAll(
   const pages: HistoryPage[] = [];
   const unanswered: NonNullable<HistoryPage["unanswered"]> = [];
   const left = [...parts];
-  const asking = async (): Promise<void> => {
+  const askNext = async (): Promise<void> => {
     for (let part = left.shift(); part !== undefined; part = left.shift()) {
       const { server } = part;
       try {
@@ -52,7 +52,7 @@ export async function historyOfAll(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(MAX_ASKED, parts.length) }, asking));
+  await Promise.all(Array.from({ length: Math.min(MAX_ASKED, parts.length) }, askNext));
   const commands = pages.flatMap((page) => page.commands).sort(newerFirst);
   const page = wholeIds(commands, input.limit);
   const warnings = pages.flatMap((each) => each.warnings ?? []);

@@ -13,7 +13,7 @@ import { PROTOCOL_VERSION } from "../protocol/messages.ts";
 import { ASKING_HEADER, REQUEST_HEADER } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
-import { AnswerSchema, errorThere } from "./checked-answer.ts";
+import { AnswerSchema, remoteError } from "./checked-answer.ts";
 import { openEvents } from "./event-stream.ts";
 import {
   CLOCK_MS,
@@ -24,7 +24,7 @@ import {
   type LinkStep,
   UNDECIDED,
 } from "./link.ts";
-import { type CarriedCall, type Carrying, callOver } from "./link-call.ts";
+import { type CallTransport, type CarriedCall, callOverTransport } from "./link-call.ts";
 import { ConnectionLost } from "./repeated-request.ts";
 import { openStream } from "./stream.ts";
 import { type Base, pathAt, socketUrl, type Transport } from "./transport.ts";
@@ -47,11 +47,11 @@ const MISSED_PINGS = 2;
 /** Largest answer that is read, in bytes: many times the maximum result of an operation. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-export class HttpLink implements Link, Carrying {
+export class HttpLink implements Link, CallTransport {
   private readonly id = crypto.randomUUID();
   private lastHello: LinkHello | null = null;
   private lastAnswer: { readonly at: number; readonly tick: number } | null = null;
-  private trouble: WshError | null = null;
+  private lastError: WshError | null = null;
   private connecting: Promise<LinkHello> | null = null;
   /** Time of the oldest question without an answer, as performance.now(). */
   private askedAt: number | null = null;
@@ -70,7 +70,7 @@ export class HttpLink implements Link, Carrying {
       health: this.health,
       hello: this.lastHello,
       answeredAt: this.lastAnswer?.at ?? null,
-      error: this.trouble?.message ?? null,
+      error: this.lastError?.message ?? null,
     };
   }
 
@@ -86,7 +86,7 @@ export class HttpLink implements Link, Carrying {
     input: OperationInput<N>,
     options: LinkCallOptions,
   ): Promise<OperationOutput<N>> {
-    return callOver(this, name, input, options);
+    return callOverTransport(this, name, input, options);
   }
 
   async events(sink: LinkEvents): Promise<Disposable> {
@@ -96,7 +96,7 @@ export class HttpLink implements Link, Carrying {
     return openEvents(socketUrl(base, "/ws/json"), base, this.machine, sink);
   }
 
-  timeThere(time: number): number {
+  toRemoteTime(time: number): number {
     return time + this.clockAhead;
   }
 
@@ -106,14 +106,14 @@ export class HttpLink implements Link, Carrying {
    */
   async send(body: string, { access, signal, headers }: CarriedCall): Promise<string> {
     const base = await this.ready();
-    const silence = new AbortController();
-    using _watch = this.watch(base, silence);
+    const silenceAbort = new AbortController();
+    using _watch = this.watch(base, silenceAbort);
     try {
       const response = await this.fetch(base, "/link/call", {
         method: "POST",
         body,
         headers: { "Content-Type": "application/json", ...(access === "observe" ? {} : headers()) },
-        signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
+        signal: signal === undefined ? silenceAbort.signal : AbortSignal.any([signal, silenceAbort.signal]),
       });
       const text = await readLimited(response);
       this.noteAnswer();
@@ -129,7 +129,7 @@ export class HttpLink implements Link, Carrying {
   }
 
   /** Whether it answers a short question now. */
-  async isThere(): Promise<boolean> {
+  async isReachable(): Promise<boolean> {
     const { base } = this.transport;
     if (base === null) return false;
     return this.askHello(base, STALE_MS).then(
@@ -139,11 +139,11 @@ export class HttpLink implements Link, Carrying {
   }
 
   /** A call may take minutes; meanwhile the machine is asked whether it is present. */
-  private watch(base: Base, silence: AbortController): Disposable {
+  private watch(base: Base, silenceAbort: AbortController): Disposable {
     let unanswered = 0;
     const timer = setInterval(() => {
       if (unanswered++ >= MISSED_PINGS) {
-        silence.abort(new Error("no answer"));
+        silenceAbort.abort(new Error("no answer"));
         return;
       }
       this.askHello(base).then(
@@ -218,12 +218,12 @@ export class HttpLink implements Link, Carrying {
   }
 
   private get health(): MachineHealth {
-    const { trouble } = this;
-    if (trouble === null && this.lastHello === null) return "connecting";
+    const { lastError } = this;
+    if (lastError === null && this.lastHello === null) return "connecting";
     const silentMs = this.askedAt === null ? 0 : performance.now() - this.askedAt;
-    if (trouble === null) return silentMs > STALE_MS ? "stale" : "healthy";
-    if (trouble.code === "version_mismatch") return "version";
-    return isRefusal(trouble.status) ? "rejected" : "unreachable";
+    if (lastError === null) return silentMs > STALE_MS ? "stale" : "healthy";
+    if (lastError.code === "version_mismatch") return "version";
+    return isRefusal(lastError.status) ? "rejected" : "unreachable";
   }
 
   /** The address at which the machine answers. @throws WshError machine_unreachable and others: nothing was sent */
@@ -242,13 +242,13 @@ export class HttpLink implements Link, Carrying {
       const before = this.transport.base;
       const hello = before === null ? null : await this.askHello(before).catch(() => null);
       this.lastHello = hello ?? (await this.askReopened());
-      this.trouble = null;
+      this.lastError = null;
       this.noteAnswer();
       return this.lastHello;
     } catch (thrown) {
-      this.trouble = WshError.from(thrown);
+      this.lastError = WshError.from(thrown);
       this.askedAt = null;
-      throw this.trouble;
+      throw this.lastError;
     }
   }
 
@@ -284,11 +284,11 @@ export class HttpLink implements Link, Carrying {
     }
     if (!response.ok) {
       const error = v.safeParse(v.pipe(v.string(), v.parseJson(), AnswerSchema), text);
-      if (error.success && "error" in error.output) throw errorThere(this.machine, error.output.error);
-      throw this.foreign(`it answered ${response.status}`);
+      if (error.success && "error" in error.output) throw remoteError(this.machine, error.output.error);
+      throw this.notLinkable(`it answered ${response.status}`);
     }
     const hello = v.safeParse(v.pipe(v.string(), v.parseJson(), LinkHelloSchema), text);
-    if (!hello.success) throw this.foreign("the other end is not a wsh server that can be linked");
+    if (!hello.success) throw this.notLinkable("the other end is not a wsh server that can be linked");
     const { wsh, version, now } = hello.output;
     // Read before the answer travelled: the clock there is ahead by at least the time of the way back.
     if (now !== undefined) this.clockAhead = now - Date.now();
@@ -312,13 +312,13 @@ export class HttpLink implements Link, Carrying {
 
   private noteAnswer(): void {
     this.askedAt = null;
-    this.trouble = null;
+    this.lastError = null;
     this.lastAnswer = { at: Date.now(), tick: performance.now() };
   }
 
   private connectionLost(cause: unknown): void {
     this.askedAt = null;
-    this.trouble = this.unreachable(cause);
+    this.lastError = this.unreachable(cause);
     this.transport.connectionLost();
     if (this.lastAnswer !== null) this.lastAnswer = { ...this.lastAnswer, tick: Number.NEGATIVE_INFINITY };
   }
@@ -333,7 +333,7 @@ export class HttpLink implements Link, Carrying {
     );
   }
 
-  private foreign(why: string): WshError {
+  private notLinkable(why: string): WshError {
     return new WshError("machine_unreachable", `machine '${this.machine}' cannot be used: ${why}`, {
       machine: this.machine,
       hint: "Start wsh of this version there, and check the address.",

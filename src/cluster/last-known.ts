@@ -29,22 +29,23 @@ function fileOf({ stateDir, fileName }: Instance): string {
   return join(stateDir, `${fileName}.machines.last.json`);
 }
 
-export function lastKnown(instance: Instance, machine: string): LastKnown | null {
+export function readLastKnown(instance: Instance, machine: string): LastKnown | null {
   return readAll(instance)[machine] ?? null;
 }
 
 /** Writes a machine's answer, if it differs. */
-export function keepKnown(instance: Instance, machine: string, sessions: readonly SessionInfo[]): void {
+export function writeLastKnown(instance: Instance, machine: string, sessions: readonly SessionInfo[]): void {
   const all = readAll(instance);
   const before = all[machine];
   const now = Date.now();
-  if (before !== undefined && now - before.at < REWRITE_MS && gist(before.sessions) === gist(sessions)) return;
+  if (before !== undefined && now - before.at < REWRITE_MS && summaryOf(before.sessions) === summaryOf(sessions))
+    return;
   all[machine] = { at: now, sessions: [...sessions] };
   write(instance, all);
 }
 
 /** A machine that was removed is no longer listed. */
-export function forgetKnown(instance: Instance, machine: string): void {
+export function deleteLastKnown(instance: Instance, machine: string): void {
   const { [machine]: gone, ...rest } = readAll(instance);
   if (gone !== undefined) write(instance, rest);
 }
@@ -77,6 +78,6 @@ function readAll(instance: Instance): Record<string, KnownList> {
 }
 
 /** The compared fields of a list of sessions, without ages. */
-function gist(sessions: readonly SessionInfo[]): string {
+function summaryOf(sessions: readonly SessionInfo[]): string {
   return JSON.stringify(sessions.map(({ id, name, running, tags }) => [id, name, running, tags]));
 }

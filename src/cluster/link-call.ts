@@ -9,7 +9,7 @@ import { WshError } from "../protocol/errors.ts";
 import { DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import { readAnswer } from "./checked-answer.ts";
 import { type LinkCallOptions, sentCaller } from "./link.ts";
-import { beginsUntil, ConnectionLost, untilAnswered, whileThere } from "./repeated-request.ts";
+import { ConnectionLost, startDeadline, untilAnswered, whileReachable } from "./repeated-request.ts";
 import { isWait, untilDecided } from "./repeated-wait.ts";
 
 /** One call with all its attempts. */
@@ -26,20 +26,20 @@ export interface CarriedCall {
 }
 
 /** Carries calls to one machine. */
-export interface Carrying {
+export interface CallTransport {
   readonly machine: string;
   /** Sends the call once and returns its answer. @throws ConnectionLost; WshError when nothing was sent or executed */
   send(body: string, call: CarriedCall): Promise<string>;
   /** Whether the machine answers now. */
-  isThere(): Promise<boolean>;
-  timeThere(time: number): number;
+  isReachable(): Promise<boolean>;
+  toRemoteTime(time: number): number;
   /** The caller no longer wants an answer. */
   cancel(id: string): void;
   unreachable(cause: unknown): WshError;
 }
 
-export async function callOver<N extends OperationName>(
-  link: Carrying,
+export async function callOverTransport<N extends OperationName>(
+  link: CallTransport,
   name: N,
   input: OperationInput<N>,
   {
@@ -52,9 +52,9 @@ export async function callOver<N extends OperationName>(
   }: LinkCallOptions,
 ): Promise<OperationOutput<N>> {
   const { access } = getOperation(name);
-  const deadline = beginsUntil(name, input, callerDeadline);
+  const deadline = startDeadline(name, input, callerDeadline);
   const { id, displayId = id, firstAt } = request;
-  const isThere = (): Promise<boolean> => link.isThere();
+  const isReachable = (): Promise<boolean> => link.isReachable();
   const isOwn = callerDeadline !== undefined;
   const repeatedRequest = {
     machine: link.machine,
@@ -64,29 +64,29 @@ export async function callOver<N extends OperationName>(
     deadline,
     isOwn,
     signal,
-    isThere,
+    isReachable,
   };
-  const place = defined({ session });
+  const sessionField = defined({ session });
   const sentTo = new Set<string>();
   const send = (sent: unknown, before: number | undefined): Promise<string> => {
     const headers = (): Readonly<Record<string, string>> => ({
-      [DEADLINE_HEADER]: `${Math.max(0, Math.floor(link.timeThere(deadline)))}`,
+      [DEADLINE_HEADER]: `${Math.max(0, Math.floor(link.toRemoteTime(deadline)))}`,
       ...(access === "observe" ? {} : { [REQUEST_HEADER]: id }),
-      ...sentBefore(before, (time) => link.timeThere(time)),
+      ...sentBefore(before, (time) => link.toRemoteTime(time)),
     });
-    const body = JSON.stringify({ op: name, input: sent, caller: sentCaller(caller, callerAccess), ...place });
+    const body = JSON.stringify({ op: name, input: sent, caller: sentCaller(caller, callerAccess), ...sessionField });
     return link.send(body, { operation: name, access, signal, sentTo, deadline, headers });
   };
   try {
     if (access !== "observe")
       return readAnswer(repeatedRequest, await untilAnswered(repeatedRequest, (before) => send(input, before)));
-    const look = async (sent: unknown): Promise<OperationOutput<N>> => {
+    const observe = async (sent: unknown): Promise<OperationOutput<N>> => {
       const answer = send(sent, firstAt);
-      return readAnswer(repeatedRequest, await (isWait(name) ? answer : whileThere(repeatedRequest, answer)));
+      return readAnswer(repeatedRequest, await (isWait(name) ? answer : whileReachable(repeatedRequest, answer)));
     };
-    if (!isWait(name)) return await look(input);
-    const waited = { operation: name, input, signal, isThere, ...(isOwn ? { deadline } : {}) };
-    return (await untilDecided(waited, look)) as OperationOutput<N>;
+    if (!isWait(name)) return await observe(input);
+    const waited = { operation: name, input, signal, isReachable, ...(isOwn ? { deadline } : {}) };
+    return (await untilDecided(waited, observe)) as OperationOutput<N>;
   } catch (thrown) {
     if (access === "observe" && signal?.aborted === true)
       throw new WshError("cancelled", "the caller ended the request");

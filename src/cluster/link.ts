@@ -95,7 +95,7 @@ export interface Link {
    * Converts a time to that machine's clock, never later than the actual time; unchanged while the difference is
    * unknown.
    */
-  timeThere(time: number): number;
+  toRemoteTime(time: number): number;
   /** Checks the connection step by step, from scratch. */
   examine(): AsyncIterable<LinkStep>;
   close(): Promise<void>;

@@ -15,11 +15,15 @@ const placeLists: ReadonlySet<string> = new Set(["windows", "panes"]);
 const textFields: ReadonlySet<string> = new Set(["output", "screen", "lines", "text", "env", "answer", "spans"]);
 const idPattern = /^@[sw]?\d+$/;
 
-/** @param gives the type of the operation's output */
-export function addressedOutput(machine: string, gives: "sessions" | "commands" | undefined, answer: unknown): unknown {
+/** @param outputType the type of the operation's output */
+export function addressedOutput(
+  machine: string,
+  outputType: "sessions" | "commands" | undefined,
+  answer: unknown,
+): unknown {
   const changed = walk(machine, answer);
-  if (gives === undefined) return changed;
-  if (gives === "commands") return withMachine(machine, changed);
+  if (outputType === undefined) return changed;
+  if (outputType === "commands") return withMachine(machine, changed);
   return Array.isArray(changed)
     ? changed.map((one) => withMachineName(machine, one))
     : withMachineName(machine, changed);
@@ -55,7 +59,7 @@ function withMachineName(machine: string, session: unknown): unknown {
   if (typeof session !== "object" || session === null) return session;
   const name = "name" in session && typeof session.name === "string" ? { name: `${machine}/${session.name}` } : {};
   // Text that is not an id would be a name, namely of a session here.
-  const id = "id" in session && typeof session.id === "string" ? { id: under(machine, session.id) } : {};
+  const id = "id" in session && typeof session.id === "string" ? { id: withPrefix(machine, session.id) } : {};
   return { ...session, ...name, ...id, ...("server" in session ? { server: machine } : {}) };
 }
 
@@ -78,7 +82,7 @@ function walk(machine: string, value: unknown, list = ""): unknown {
 }
 
 /** Adds the prefix, at most once. */
-function under(machine: string, id: string): string {
+function withPrefix(machine: string, id: string): string {
   return id.startsWith(`${machine}/`) ? id : `${machine}/${id}`;
 }
 

@@ -18,7 +18,7 @@ import {
 } from "./added-machines.ts";
 import type { FleetHub } from "./fleet/hub.ts";
 import { HttpLink } from "./http-link.ts";
-import { forgetKnown } from "./last-known.ts";
+import { deleteLastKnown } from "./last-known.ts";
 import type { Link } from "./link.ts";
 import type { SshProgram } from "./ssh/command.ts";
 import { type SshOptions, SshTransport } from "./ssh/ssh-transport.ts";
@@ -115,20 +115,22 @@ export class Machines {
    */
   async add({ address, name, token, ca }: NewMachine, own: string): Promise<Link> {
     const parsed = parseAddress(address);
-    const called = name === undefined ? nameFrom(parsed) : checkMachineName(name);
-    if (called === own || called === localMachine) {
-      throw new WshError("machine_conflict", `'${called}' is this server's own name`, { hint: "Give another name." });
+    const machineName = name === undefined ? nameFrom(parsed) : checkMachineName(name);
+    if (machineName === own || machineName === localMachine) {
+      throw new WshError("machine_conflict", `'${machineName}' is this server's own name`, {
+        hint: "Give another name.",
+      });
     }
     if (parsed.kind === "ssh" && (token !== undefined || ca !== undefined)) {
       throw new WshError("invalid_request", "ssh addresses cannot have a token or certificates", { field: "token" });
     }
     const machine: RememberedMachine = {
-      name: called,
+      name: machineName,
       address,
       ...defined({ token, ca }),
     };
     await rememberMachine(this.options.instance, machine);
-    return this.link(called);
+    return this.link(machineName);
   }
 
   /** Removes a machine, and ends the ssh connection to it; its sessions continue. @throws WshError machine_not_found */
@@ -140,7 +142,7 @@ export class Machines {
     }
     const address = this.addedMachines.find((each) => each.name === name)?.address;
     await forgetMachine(this.options.instance, name);
-    forgetKnown(this.options.instance, name);
+    deleteLastKnown(this.options.instance, name);
     if (this.addedMachines.every((each) => each.address !== address)) await this.endConnection(address);
   }
 

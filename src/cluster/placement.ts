@@ -24,7 +24,7 @@ export interface Candidate {
 const MAX_ASKED = 8;
 
 /** Whether a machine is suitable for a session with these tags. */
-export function suits({ health, accept, tags }: Candidate, wanted: readonly string[]): boolean {
+export function isSuitable({ health, accept, tags }: Candidate, wanted: readonly string[]): boolean {
   return health === "healthy" && accept === "placed" && wanted.every((tag) => tags.includes(tag));
 }
 
@@ -34,7 +34,7 @@ export function placementOrder(
   wanted: readonly string[],
   random: () => number,
 ): readonly string[] {
-  const left = candidates.filter((each) => suits(each, wanted));
+  const left = candidates.filter((each) => isSuitable(each, wanted));
   const order: Candidate[] = [];
   while (left.length > 0 && order.length < MAX_ASKED) {
     const pair = [...takeRandom(left, random), ...takeRandom(left, random)];
@@ -49,7 +49,7 @@ export function placementOrder(
  */
 export function orderOf(candidates: readonly Candidate[], wanted: readonly string[], id: string): readonly string[] {
   const ranked = candidates
-    .filter((each) => suits(each, wanted))
+    .filter((each) => isSuitable(each, wanted))
     .map(({ name }) => ({ name, rank: createHash("sha256").update(`${id} ${name}`).digest("hex") }));
   return ranked
     .toSorted((a, b) => (a.rank < b.rank ? -1 : 1))

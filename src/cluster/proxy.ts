@@ -22,27 +22,27 @@ export async function runProxy(name: string | undefined): Promise<void> {
 
 /** Resolves when either side has ended. */
 async function proxy(socket: string): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const out = Bun.stdout.writer();
+  const closed = Promise.withResolvers<void>();
+  const stdout = Bun.stdout.writer();
   let drained: (() => void) | null = null;
   const wire = await Wire.connect(socket, {
     data(bytes) {
-      const taken = writeThrough(out, bytes);
+      const taken = writeThrough(stdout, bytes);
       if (taken === null) return;
       wire.pause();
       void taken.then(
         () => wire.resume(),
-        () => over.resolve(),
+        () => closed.resolve(),
       );
     },
     drain() {
       if (up.drain()) drained?.();
     },
-    close: () => over.resolve(),
+    close: () => closed.resolve(),
   });
   const up = new Outbox((bytes) => wire.write(bytes));
-  out.write(PROXY_HELLO);
-  await out.flush();
+  stdout.write(PROXY_HELLO);
+  await stdout.flush();
   void (async () => {
     for await (const bytes of Bun.stdin.stream()) {
       up.write(new Uint8Array(bytes));
@@ -52,8 +52,8 @@ async function proxy(socket: string): Promise<void> {
         });
       }
     }
-    over.resolve();
-  })().catch(() => over.resolve());
-  await over.promise;
+    closed.resolve();
+  })().catch(() => closed.resolve());
+  await closed.promise;
   wire.end();
 }

@@ -11,7 +11,7 @@ import type { Link } from "./link.ts";
 import { RETRY_MS } from "./repeated-request.ts";
 
 /** @throws WshError like Connection.open; machine_unreachable: nothing was sent */
-export async function openThere(
+export async function openRemote(
   link: Pick<Link, "hello">,
   { called, open }: Dial,
   events: ConnectionEvents = {},
@@ -26,7 +26,7 @@ export async function openThere(
     },
   };
   let isSilent = false;
-  for (const until = performance.now() + intervals.peerAgain; ; await pause(RETRY_MS)) {
+  for (const deadline = performance.now() + intervals.peerAgain; ; await pause(RETRY_MS)) {
     try {
       return await Connection.open(dial, "cli", events);
     } catch (thrown) {
@@ -37,7 +37,7 @@ export async function openThere(
       // For the second time the machine answers while the process does not.
       if (lost === null && isSilent) throw thrown;
       isSilent ||= lost === null;
-      if (performance.now() > until) throw lost ?? thrown;
+      if (performance.now() > deadline) throw lost ?? thrown;
     }
   }
 }

@@ -31,11 +31,11 @@ export interface RepeatedRequest extends RemoteRequest {
   readonly isOwn?: boolean;
   readonly signal?: AbortSignal | undefined;
   /** Whether the machine answers now: asked once, at the caller's own deadline. */
-  readonly isThere?: () => Promise<boolean>;
+  readonly isReachable?: () => Promise<boolean>;
 }
 
 /** Errors of machines that do not answer now. */
-export const passing: ReadonlySet<string> = new Set(["machine_unreachable", "lock_busy"]);
+export const passingErrors: ReadonlySet<string> = new Set(["machine_unreachable", "lock_busy"]);
 
 /**
  * @param attempt sends the request; throws ConnectionLost if it may have been sent. From the second attempt on, its
@@ -50,10 +50,10 @@ export async function untilAnswered<T>(
   const firstAt = repeatedRequest.firstAt ?? Date.now();
   // A request that was sent earlier may have been executed, even if nothing can be sent now.
   let lostAt = repeatedRequest.firstAt === undefined ? null : Date.now();
-  let before = repeatedRequest.firstAt;
+  let lastSentAt = repeatedRequest.firstAt;
   for (;;) {
     try {
-      return await whileThere(repeatedRequest, attempt(before));
+      return await whileReachable(repeatedRequest, attempt(lastSentAt));
     } catch (thrown) {
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
       const { code } = WshError.from(thrown);
@@ -61,11 +61,11 @@ export async function untilAnswered<T>(
       if (thrown instanceof ConnectionLost || code === "server_unavailable") lostAt ??= Date.now();
       else if (lostAt === null) throw thrown;
       else if (code === "session_not_found") throw outcomeUnknown(repeatedRequest, "its session is gone");
-      else if (!passing.has(code)) throw thrown;
+      else if (!passingErrors.has(code)) throw thrown;
       const patientUntil = repeatedRequest.isOwn === true ? deadline : Math.max(deadline, lostAt + intervals.peerAgain);
       if (Date.now() > patientUntil) throw outcomeUnknown(repeatedRequest, "it does not answer");
     }
-    before = firstAt;
+    lastSentAt = firstAt;
     await pause(RETRY_MS, signal);
   }
 }
@@ -75,17 +75,17 @@ export async function untilAnswered<T>(
  * must precede the deadline. The attempt itself is not aborted: it may be repeated by its id.
  * @throws ConnectionLost when the machine is silent at the deadline, and errors of the answer's promise
  */
-export async function whileThere<T>(
-  { isOwn = false, deadline, isThere }: Pick<RepeatedRequest, "isOwn" | "deadline" | "isThere">,
+export async function whileReachable<T>(
+  { isOwn = false, deadline, isReachable }: Pick<RepeatedRequest, "isOwn" | "deadline" | "isReachable">,
   answer: Promise<T>,
 ): Promise<T> {
-  if (!isOwn || isThere === undefined) return answer;
+  if (!isOwn || isReachable === undefined) return answer;
   const silent = Promise.withResolvers<never>();
-  const look = async (): Promise<void> => {
-    if (!(await isThere().catch(() => false)))
+  const checkMachine = async (): Promise<void> => {
+    if (!(await isReachable().catch(() => false)))
       silent.reject(new ConnectionLost("the deadline passed without an answer"));
   };
-  const timer = setTimeout(() => void look(), Math.max(0, deadline - Date.now()));
+  const timer = setTimeout(() => void checkMachine(), Math.max(0, deadline - Date.now()));
   try {
     return await Promise.race([answer, silent.promise]);
   } finally {
@@ -101,10 +101,10 @@ export function outcomeUnknown({ machine, operation, id }: RemoteRequest, why: s
 
 /**
  * The time by which a request must begin. A dialog may type only after its awaited condition.
- * @param own the caller's own deadline
+ * @param ownDeadline the caller's own deadline
  */
-export function beginsUntil(operation: string, input: unknown, own = Number.POSITIVE_INFINITY): number {
+export function startDeadline(operation: string, input: unknown, ownDeadline = Number.POSITIVE_INFINITY): number {
   const isDialog = operation === "run" && typeof input === "object" && input !== null && "steps" in input;
   const waits = isDialog && "max_wait_ms" in input ? Number(input.max_wait_ms) : 0;
-  return Math.min(own, Date.now() + intervals.peerBegin + (Number.isFinite(waits) ? waits : 0));
+  return Math.min(ownDeadline, Date.now() + intervals.peerBegin + (Number.isFinite(waits) ? waits : 0));
 }

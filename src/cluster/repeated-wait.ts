@@ -8,26 +8,26 @@ import { pause } from "../base/deadline.ts";
 import { getOperation, type OperationName } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
-import { ConnectionLost, passing, RETRY_MS, whileThere } from "./repeated-request.ts";
+import { ConnectionLost, passingErrors, RETRY_MS, whileReachable } from "./repeated-request.ts";
 
 /** Time after a wait's end for the answer of a reachable machine, in ms: around the world and back. */
 const ANSWER_MS = 2_000;
 
 /** Conditions on output after a position, not on the present state. */
-const edges: ReadonlySet<string> = new Set(["command_finished", "text", "regex", "bell"]);
+const edgeConditions: ReadonlySet<string> = new Set(["command_finished", "text", "regex", "bell"]);
 
 export function isWait(name: OperationName): boolean {
   return getOperation(name).lasts === "wait";
 }
 
-interface WaitAsked {
+interface RepeatedWait {
   readonly operation: OperationName;
   readonly input: unknown;
   readonly signal: AbortSignal | undefined;
   /** Unix time in ms by this machine's clock after which the caller no longer wants an answer. */
   readonly deadline?: number;
   /** Whether the machine answers at this moment. */
-  readonly isThere: () => Promise<boolean>;
+  readonly isReachable: () => Promise<boolean>;
 }
 
 const FieldsSchema = v.looseObject({
@@ -48,29 +48,29 @@ const CursorsSchema = v.looseObject({
  * errors of `attempt`
  */
 export async function untilDecided(
-  { operation, input, signal, deadline = Number.POSITIVE_INFINITY, isThere }: WaitAsked,
+  { operation, input, signal, deadline = Number.POSITIVE_INFINITY, isReachable }: RepeatedWait,
   attempt: (input: unknown) => Promise<unknown>,
 ): Promise<unknown> {
   const fields = v.safeParse(FieldsSchema, input);
   // Invalid input is refused there; a wait of 0 ms is asked once.
   if (!fields.success || fields.output.max_wait_ms === 0) return attempt(input);
   const endsAt = Math.min(deadline, Date.now() + fields.output.max_wait_ms);
-  let from: object | null = startsNow(operation, fields.output) ? null : {};
+  let cursors: object | null = countsFromNow(operation, fields.output) ? null : {};
   // Whether it has answered, or a request may have arrived: then the machine is, or was, reachable.
-  let wasThere = false;
+  let wasReachable = false;
   for (let isAgain = false; ; isAgain = true) {
     try {
-      const asked = { isOwn: true, deadline: endsAt + ANSWER_MS, isThere };
-      from ??= await whileThere(asked, cursorsNow(operation, fields.output, attempt));
-      wasThere ||= "since" in from;
+      const asked = { isOwn: true, deadline: endsAt + ANSWER_MS, isReachable };
+      cursors ??= await whileReachable(asked, cursorsNow(operation, fields.output, attempt));
+      wasReachable ||= "since" in cursors;
       const left = isAgain ? { max_wait_ms: Math.max(0, endsAt - Date.now()) } : {};
-      return await whileThere(asked, attempt({ ...Object(input), ...from, ...left }));
+      return await whileReachable(asked, attempt({ ...Object(input), ...cursors, ...left }));
     } catch (thrown) {
       const { code } = WshError.from(thrown);
       // A server that ends drops requests that it has passed on.
       const isLost = thrown instanceof ConnectionLost || code === "server_unavailable";
-      if (!isLost && !(wasThere && passing.has(code))) throw thrown;
-      wasThere = true;
+      if (!isLost && !(wasReachable && passingErrors.has(code))) throw thrown;
+      wasReachable = true;
       if (signal?.aborted === true || Date.now() >= endsAt) throw thrown;
     }
     await pause(Math.min(RETRY_MS, Math.max(0, endsAt - Date.now())), signal);
@@ -79,10 +79,10 @@ export async function untilDecided(
 
 type Fields = v.InferOutput<typeof FieldsSchema>;
 
-function startsNow(operation: OperationName, { any_of = [], since, command_id }: Fields): boolean {
+function countsFromNow(operation: OperationName, { any_of = [], since, command_id }: Fields): boolean {
   if ((operation !== "wait" && operation !== "wait.any") || since !== undefined) return false;
   const isEdge = (type: string): boolean =>
-    edges.has(type) && !(type === "command_finished" && command_id !== undefined);
+    edgeConditions.has(type) && !(type === "command_finished" && command_id !== undefined);
   return any_of.some((each) => isEdge(typeof each === "string" ? each : each.type));
 }
 
@@ -92,8 +92,8 @@ async function cursorsNow(
   fields: Fields,
   attempt: (input: unknown) => Promise<unknown>,
 ): Promise<object> {
-  const { any_of: _, command_id: __, since: ___, ...where } = fields;
-  const answer = v.safeParse(CursorsSchema, await attempt({ ...where, any_of: ["bell"], max_wait_ms: 0 }));
+  const { any_of: _, command_id: __, since: ___, ...target } = fields;
+  const answer = v.safeParse(CursorsSchema, await attempt({ ...target, any_of: ["bell"], max_wait_ms: 0 }));
   if (!answer.success) return {};
   const { session, output_cursor, output_cursors } = answer.output;
   if (output_cursors !== undefined) return { since: output_cursors };

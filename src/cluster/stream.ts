@@ -10,7 +10,7 @@ import { ReceiveCredit, SendCredit } from "../protocol/credit.ts";
 import { WshError } from "../protocol/errors.ts";
 import { LINK_CHUNK_BYTES, type LinkNote, LinkNoteSchema } from "../protocol/machines.ts";
 import type { Carrier, WireEvents } from "../wire/socket.ts";
-import { errorThere } from "./checked-answer.ts";
+import { remoteError } from "./checked-answer.ts";
 
 /** How many pings may stay unanswered. */
 const MISSED_PINGS = 2;
@@ -157,7 +157,7 @@ class LinkStream implements Carrier {
       this.timer = setInterval(() => this.ping(), intervals.peerPing);
       this.opening.resolve(this);
     } else if ("error" in note) {
-      this.opening.reject(errorThere(this.machine, note.error));
+      this.opening.reject(remoteError(this.machine, note.error));
       this.endStream();
     } else if ("ping" in note) this.sendNote({ pong: note.ping });
   }

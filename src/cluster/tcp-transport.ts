@@ -33,14 +33,14 @@ export class TcpTransport implements Transport {
   async *examine(): AsyncIterable<LinkStep> {
     const { url, tls } = this.base;
     const isSecure = url.startsWith("https:");
-    let trouble: string | null = null;
+    let problem: string | null = null;
     let text = "";
     try {
       const signal = AbortSignal.timeout(HEALTH_MS);
       const { status } = await fetch(`${url}/health`, { signal, ...defined({ tls }) });
       text = `${url} answers (${status})`;
     } catch (thrown) {
-      trouble = `${url}: ${thrown instanceof Error ? transportTrouble(thrown) : String(thrown)}`;
+      problem = `${url}: ${thrown instanceof Error ? transportTrouble(thrown) : String(thrown)}`;
     }
     const certificate = isSecure ? await this.certificate() : null;
     if (certificate !== null && !certificate.ok) {
@@ -48,9 +48,9 @@ export class TcpTransport implements Transport {
       yield { step: "TLS", ...certificate };
       return;
     }
-    if (trouble !== null) {
+    if (problem !== null) {
       const advice = "Check the address, the server there, and firewalls.";
-      yield { step: "reach", ok: false, text: trouble, advice };
+      yield { step: "reach", ok: false, text: problem, advice };
       return;
     }
     yield { step: "reach", ok: true, text };

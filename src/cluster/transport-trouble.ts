@@ -2,7 +2,7 @@
 import { errorCode } from "../base/errno.ts";
 import { tlsTrouble } from "./certificate-step.ts";
 
-const words: Readonly<Record<string, string>> = {
+const descriptions: Readonly<Record<string, string>> = {
   ECONNRESET: "the connection was cut",
   ECONNREFUSED: "nothing listens there",
   ENOENT: "nothing listens there",
@@ -12,5 +12,7 @@ const words: Readonly<Record<string, string>> = {
 
 export function transportTrouble(error: Error): string {
   if (error.name === "TimeoutError") return "no answer in time";
-  return tlsTrouble(error) ?? words[errorCode(error)] ?? error.message.replace(/ For more information, .*$/s, "");
+  return (
+    tlsTrouble(error) ?? descriptions[errorCode(error)] ?? error.message.replace(/ For more information, .*$/s, "")
+  );
 }

@@ -27,7 +27,7 @@ import { Membership } from "./fleet/membership.ts";
 import { mountAnswers } from "./hooks/answer-route.ts";
 import { createHooks } from "./hooks/create.ts";
 import { type AppOptions, createApp } from "./http/app.ts";
-import type { Refused } from "./http/context.ts";
+import type { RefusedRequest } from "./http/context.ts";
 import { handleMcp } from "./http/mcp-route.ts";
 import { LinkEnd } from "./machines/link-end.ts";
 import { type PlacementReport, placementReport } from "./machines/placement-report.ts";
@@ -87,22 +87,23 @@ export function buildGateway(
     uptimeS: state.uptimeMs() / 1000,
   }));
   const sinks = [metrics.count, () => memory.activity(), ...(audit === null ? [] : [audit.write])];
-  const machines = new Machines({ instance, ssh: { words: settings.ssh_command.split(" ") } });
+  const machines = new Machines({ instance, ssh: { argv: settings.ssh_command.split(" ") } });
   const remote = {
     machines,
     sessions: new RemoteSessions(instance, machines),
-    rejoin: () => membership.follow(),
+    rejoin: () => membership.rejoin(),
     fleetProblem: () => membership.problem,
   };
   const remoteCalls = new RemoteCalls(machines, options.hostname);
-  const once = new IdempotentCalls();
-  const isForRemote: Parameters<typeof once.wrap>[1] = (...asked) => remoteCalls.machineOf(...asked) !== null;
+  const idempotentCalls = new IdempotentCalls();
+  const isForRemote: Parameters<typeof idempotentCalls.wrap>[1] = (...request) =>
+    remoteCalls.machineOf(...request) !== null;
   const checkLifecycle = (): void => lifecycle.reconsider();
-  const underWay = new PendingCalls(checkLifecycle);
-  const call = underWay.counted(
+  const pendingCalls = new PendingCalls(checkLifecycle);
+  const call = pendingCalls.counted(
     recorded(
       endingCalls(
-        once.wrap(
+        idempotentCalls.wrap(
           createCall(proxies, createHandlers(proxies, state, remote), remoteCalls, settings, instance),
           isForRemote,
         ),
@@ -111,27 +112,27 @@ export function buildGateway(
     ),
   );
 
-  const standing = (): PlacementReport => placementReport(settings, proxies);
+  const reportPlacement = (): PlacementReport => placementReport(settings, proxies);
   const linkEnd = new LinkEnd({
     proxies,
     call,
-    idempotentCalls: once,
+    idempotentCalls,
     audit,
     machines,
     machineOf: remoteCalls.machineOf.bind(remoteCalls),
-    changed: checkLifecycle,
+    streamsChanged: checkLifecycle,
   });
   const membership = new Membership(options.fleet, {
     instance,
     proxies,
     machines,
-    standing,
+    reportPlacement,
     end: linkEnd,
     logger: options.logger,
     hostname: options.hostname,
     boot: state.serverId,
   });
-  const links = new LinkRoutes({ end: linkEnd, machines, standing, state, sockets });
+  const links = new LinkRoutes({ linkEnd, machines, reportPlacement, state, sockets });
   const webSockets = new WebSocketRoutes({
     call,
     sockets,
@@ -155,12 +156,12 @@ export function buildGateway(
   const lifecycle = new Lifecycle({
     persistent: () => state.persistent,
     sessions: () => proxies.unfinished,
-    holders: () =>
+    activityCount: () =>
       hooks.pending +
-      underWay.count +
+      pendingCalls.count +
       mcp.bridges +
-      webSockets.holders +
-      linkEnd.holders +
+      webSockets.connectionCount +
+      linkEnd.streamCount +
       (membership.isMachine ? 1 : 0),
     end() {
       // A request to stop gets its answer before the server ends.
@@ -172,11 +173,11 @@ export function buildGateway(
       for (const listener of sessionListeners) listener(event.params.session.id);
     }
     webSockets.broadcast(event);
-    membership.happened(event);
+    membership.publishEvent(event);
   });
 
-  const refused = (code: string, request: Refused): void => {
-    metrics.refused(code);
+  const recordRefusal = (code: string, request: RefusedRequest): void => {
+    metrics.countRefusal(code);
     refusal?.(code, request);
   };
   const extend: AppOptions["extend"] = (routes) => {
@@ -196,15 +197,15 @@ export function buildGateway(
     guard: access.guard,
     basePrefix: options.basePrefix,
     tickets,
-    refused,
-    before(routes) {
+    recordRefusal,
+    mountBeforeAdmission(routes) {
       mountAnswers(routes, instance, call);
       mountLogin(routes, {
         guard: access.guard,
         login: () => access.login,
         page,
-        refused,
-        happened({ operation, token, peer, result }) {
+        recordRefusal,
+        recordStep({ operation, token, peer, result }) {
           const context = { caller: { kind: "http", id: "login", via: { token, peer } } } as const;
           audit?.write({ operation, input: null, context, result, ms: 0 });
         },
@@ -256,7 +257,7 @@ function serverState(
     get persistent() {
       return published.persistent;
     },
-    setPersistent: (persistent) => published.choose(persistent),
+    setPersistent: (persistent) => published.setPersistent(persistent),
     get isStopping() {
       return isStopping;
     },

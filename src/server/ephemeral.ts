@@ -14,7 +14,7 @@ interface LifecycleState {
   /** Running sessions, and ended ones whose end no client has received. */
   sessions(): number;
   /** Reasons to continue besides sessions: MCP bridges, server-level WebSockets, pending calls. */
-  holders(): number;
+  activityCount(): number;
   end(): void;
 }
 
@@ -45,7 +45,8 @@ export class Lifecycle {
   }
 
   private endIfUnused(): void {
-    if (!this.isPastStart || this.state.persistent() || this.state.sessions() > 0 || this.state.holders() > 0) return;
+    if (!this.isPastStart || this.state.persistent() || this.state.sessions() > 0 || this.state.activityCount() > 0)
+      return;
     this.state.end();
   }
 }

@@ -9,7 +9,7 @@ import type { LifeLock } from "../registry/life-lock.ts";
 import { watchOwnFiles } from "../registry/own-files-watch.ts";
 import { claimServer } from "../registry/single-server.ts";
 
-interface ComeBackEvents {
+interface RebindEvents {
   /** Binds both sockets at their free paths. */
   bind(): void;
   /** The sockets exist again. */
@@ -27,22 +27,22 @@ interface ComeBackEvents {
 export function keepSockets(
   instance: Instance,
   life: LifeLock,
-  events: ComeBackEvents,
+  events: RebindEvents,
 ): Disposable & { readonly life: LifeLock } {
-  let returning = false;
+  let isRebinding = false;
   const files = { socket: instance.httpSocket, life };
   const watch = watchOwnFiles(files, () => {
-    if (returning) return;
-    returning = true;
-    void comeBack(instance, files.life, () => events.bind())
-      .then((taken) => {
-        if (taken === null) return events.replaced();
-        files.life = taken;
+    if (isRebinding) return;
+    isRebinding = true;
+    void rebind(instance, files.life, () => events.bind())
+      .then((lock) => {
+        if (lock === null) return events.replaced();
+        files.life = lock;
         events.listening();
       })
       .catch((error) => events.failed(WshError.from(error)))
       .finally(() => {
-        returning = false;
+        isRebinding = false;
       });
   });
   return {
@@ -54,10 +54,10 @@ export function keepSockets(
 }
 
 /** @returns null: another server has taken over the sockets */
-async function comeBack(instance: Instance, own: LifeLock, bind: () => void): Promise<LifeLock | null> {
+async function rebind(instance: Instance, oldLock: LifeLock, bind: () => void): Promise<LifeLock | null> {
   try {
-    const { life } = await claimServer(instance, bind, own);
-    own.discard();
+    const { life } = await claimServer(instance, bind, oldLock);
+    oldLock.discard();
     return life;
   } catch (thrown) {
     if (WshError.from(thrown).code === "server_already_running") return null;

@@ -34,27 +34,27 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   // Before any child is started: it takes its variable out of the environment.
   originalNofile();
   using access = createAccess(options);
-  const ended = Promise.withResolvers<string>();
+  const endReason = Promise.withResolvers<string>();
   const published = new PublishedInfo(options);
   let page = (): string => "";
-  const gateway = buildGateway(options, access, published, ended.resolve, () => page());
+  const gateway = buildGateway(options, access, published, endReason.resolve, () => page());
   const { proxies, mcp, lifecycle, memory, announcements, sockets, membership } = gateway;
 
-  const { bound: listening, life } = await claimServer(instance, () => listen(options, gateway, published));
+  const { bound: listening, life: lock } = await claimServer(instance, () => listen(options, gateway, published));
   page = () => pageAddress(options, access, listening, published);
-  await membership.follow();
-  await proxies.start(reporting(options, gateway));
+  await membership.rejoin();
+  await proxies.start(reportEvents(options, gateway));
   announcements.begin(proxies.findable.map(({ info }) => info));
   if (proxies.findable.length > 0) lifecycle.sessionExisted();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => ended.resolve(`${signal}; sessions keep running, \`wsh stop\` ends them`));
+    process.on(signal, () => endReason.resolve(`${signal}; sessions keep running, \`wsh stop\` ends them`));
   }
   process.on("SIGHUP", () => reloadTls(listening, options));
-  sayWhere(options, listening);
+  printAddresses(options, listening);
   gateway.hooks.start();
   memory.activity();
   options.ready(published.info);
-  const watch = keepSockets(instance, life, {
+  const watch = keepSockets(instance, lock, {
     bind() {
       listening.listenUnix();
       mcp.listen(instance.mcpSocket);
@@ -63,11 +63,11 @@ export async function runServer(options: GatewayOptions): Promise<void> {
       published.publish();
       logger.warn("listens again after its socket or lock was deleted", { socket: instance.httpSocket });
     },
-    replaced: () => ended.resolve("another server has replaced it"),
+    replaced: () => endReason.resolve("another server has replaced it"),
     failed: (error) => logger.error("cannot listen again", { error: error.message }),
   });
 
-  const why = await ended.promise;
+  const why = await endReason.promise;
   watch[Symbol.dispose]();
   logger.info(`server ends: ${why}`, {});
   lifecycle.stop();
@@ -126,7 +126,7 @@ function pageAddress(options: GatewayOptions, access: Access, listening: Listene
 }
 
 /** Forwards session events: to the log, to clients, and to the rule of the ephemeral server. */
-function reporting({ logger }: GatewayOptions, { lifecycle, announcements, membership }: Gateway): ProxyListener {
+function reportEvents({ logger }: GatewayOptions, { lifecycle, announcements, membership }: Gateway): ProxyListener {
   return {
     listChanged: (isNews) => membership.sessionChanged(isNews),
     created(session) {
@@ -148,7 +148,7 @@ function reporting({ logger }: GatewayOptions, { lifecycle, announcements, membe
   };
 }
 
-function sayWhere(options: GatewayOptions, listening: Listeners): void {
+function printAddresses(options: GatewayOptions, listening: Listeners): void {
   const { logger, instance, bind, tls } = options;
   const { addresses } = listening;
   logger.info("server listens", { socket: instance.httpSocket, addresses, pid: process.pid });
@@ -157,7 +157,7 @@ function sayWhere(options: GatewayOptions, listening: Listeners): void {
       addresses,
     });
   }
-  doubtCertificate(listening, options);
+  warnAboutCertificate(listening, options);
 }
 
 function reloadTls(listening: Listeners, { logger, tls }: GatewayOptions): void {
@@ -165,14 +165,14 @@ function reloadTls(listening: Listeners, { logger, tls }: GatewayOptions): void 
   try {
     listening.reloadTls();
     logger.info("TLS certificate read again", { cert: tls.cert });
-    doubtCertificate(listening, { logger, tls });
+    warnAboutCertificate(listening, { logger, tls });
   } catch (error) {
     logger.error("the TLS certificate was not replaced", { error: WshError.from(error).message });
   }
 }
 
 /** Clients refuse such a certificate with a less clear message. */
-function doubtCertificate(listening: Listeners, { logger, tls }: Pick<GatewayOptions, "logger" | "tls">): void {
-  const doubt = listening.certificateDoubt;
-  if (doubt !== null) logger.warn(`clients will refuse the TLS certificate: ${doubt}`, { cert: tls?.cert });
+function warnAboutCertificate(listening: Listeners, { logger, tls }: Pick<GatewayOptions, "logger" | "tls">): void {
+  const problem = listening.certificateProblem;
+  if (problem !== null) logger.warn(`clients will refuse the TLS certificate: ${problem}`, { cert: tls?.cert });
 }

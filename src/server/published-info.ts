@@ -58,7 +58,7 @@ export class PublishedInfo {
   }
 
   /** Saves the person's choice. @throws WshError runtime_dir_unusable; nothing has changed then */
-  choose(persistent: boolean): void {
+  setPersistent(persistent: boolean): void {
     writeServerInfo(this.options.instance, { ...this.info, persist: persistent });
     this.persistent = persistent;
     this.chosenPersistence = persistent;

@@ -603,7 +603,7 @@ describe("slow readers", () => {
       context: { access: "admin", caller: { kind: "ws", id: "ws:1", connected: true } },
       maxWaits: 1,
       maxSubscriptions: 1,
-      farEvents: { watch: never, requireKnown: never },
+      remoteEvents: { watch: never, requireKnown: never },
       concealedFrom: () => null,
       callerGone: () => {},
       audit: () => {},

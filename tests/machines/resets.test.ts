@@ -168,7 +168,7 @@ for (const [which, script] of Object.entries(proxies)) {
   test(`a proxy on standard input ${which} ends its connection, and not this process`, async () => {
     const path = join(dir, "relay");
     const address = { kind: "ssh", user: null, host: "remote", port: null, instance: null } as const;
-    const relay = new StdioRelay(path, { words: ["sh", "-c", script, "sh"] }, address, join(dir, "c"));
+    const relay = new StdioRelay(path, { argv: ["sh", "-c", script, "sh"] }, address, join(dir, "c"));
     relay.listen();
     // As much as a socket buffers, and more: a write error is reported in several ways.
     for (const bytes of [10, 300_000, 3_000_000]) {

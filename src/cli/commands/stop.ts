@@ -101,5 +101,5 @@ async function endCarriers(instance: Instance, ending: ReadonlySet<number>): Pro
 async function endConnections(instance: Instance): Promise<void> {
   const { endMasters } = await import("../../cluster/ssh/ssh-transport.ts");
   const { values } = await settingsOf(instance);
-  await endMasters({ instance, program: { words: values.ssh_command.split(" ") } });
+  await endMasters({ instance, program: { argv: values.ssh_command.split(" ") } });
 }

@@ -314,8 +314,8 @@ async function linkTo(instance: Instance, machine: string): Promise<Link> {
 
 function atLink(link: Link, target: string): Where {
   const open = async (there: string, events: ConnectionEvents): Opened => {
-    const { openThere } = await import("../../cluster/remote-connection.ts");
-    return openThere(link, link.dial(there), events);
+    const { openRemote } = await import("../../cluster/remote-connection.ts");
+    return openRemote(link, link.dial(there), events);
   };
   return {
     called: target,

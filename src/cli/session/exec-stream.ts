@@ -117,7 +117,7 @@ export class ExecStream implements Disposable {
     const context = { caller: cliCaller, access: "admin", target: this.client?.pane ?? "" } as const;
     await this.client?.connection.request("peer.follow", { id }, context).catch(async (thrown) => {
       if (machine === null || !(thrown instanceof WshError)) throw thrown;
-      throw (await import("../../cluster/checked-answer.ts")).errorThere(machine, thrown.toBody());
+      throw (await import("../../cluster/checked-answer.ts")).remoteError(machine, thrown.toBody());
     });
   }
 

@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { orUntil } from "../../base/deadline.ts";
 import { hasFleet } from "../../cluster/fleet/creds-file.ts";
-import { keepKnown, lastKnown } from "../../cluster/last-known.ts";
+import { readLastKnown, writeLastKnown } from "../../cluster/last-known.ts";
 import type { Link } from "../../cluster/link.ts";
 import { addressedSession } from "../../cluster/machine-prefix.ts";
 import type { Instance } from "../../instance/paths.ts";
@@ -108,7 +108,7 @@ async function ask(instance: Instance, link: Link): Promise<MachineSessions> {
   );
   const request = link.call("sessions.list", { all: true, server: "local" }, { caller: cliCaller }).then(
     (sessions) => {
-      keepKnown(instance, machine, sessions);
+      writeLastKnown(instance, machine, sessions);
       return { machine, sessions: sessions.map((each) => addressedSession(machine, each)), trouble: null };
     },
     (thrown) => before(instance, machine, WshError.from(thrown)),
@@ -118,7 +118,7 @@ async function ask(instance: Instance, link: Link): Promise<MachineSessions> {
 
 /** A machine that does not answer keeps its sessions in every list. */
 function before(instance: Instance, machine: string, trouble: WshError): MachineSessions {
-  const last = lastKnown(instance, machine);
+  const last = readLastKnown(instance, machine);
   const sessions = (last?.sessions ?? []).map((each) => ({
     ...addressedSession(machine, each),
     state: "unresponsive" as const,

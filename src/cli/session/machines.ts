@@ -22,7 +22,7 @@ export async function machinesOf(instance: Instance): Promise<Machines> {
   const asks = process.stdin.isTTY && process.stderr.isTTY;
   const machines = new Machines({
     instance,
-    ssh: { words: values.ssh_command.split(" ") },
+    ssh: { argv: values.ssh_command.split(" ") },
     ...(asks ? { person: { login, install } } : {}),
   });
   machinesByInstance.set(instance.httpSocket, machines);

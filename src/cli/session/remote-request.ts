@@ -1,9 +1,9 @@
 /**
  * Requests of the command line to sessions of other machines, over the session's stream there (cluster/repeated-request.ts).
  */
-import { errorThere, requireAnswer } from "../../cluster/checked-answer.ts";
+import { remoteError, requireAnswer } from "../../cluster/checked-answer.ts";
 import type { Link, LinkRequest } from "../../cluster/link.ts";
-import { beginsUntil, ConnectionLost, type RepeatedRequest, untilAnswered } from "../../cluster/repeated-request.ts";
+import { ConnectionLost, type RepeatedRequest, startDeadline, untilAnswered } from "../../cluster/repeated-request.ts";
 import { isWait, untilDecided } from "../../cluster/repeated-wait.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -65,7 +65,7 @@ export async function askOverStream(
   const { machine } = link;
   const checked = async (asked: RequestMeta, sent: unknown): Promise<unknown> => {
     const answer = await ask(asked, sent).catch((thrown) => {
-      throw thrown instanceof WshError ? errorThere(machine, thrown.toBody()) : thrown;
+      throw thrown instanceof WshError ? remoteError(machine, thrown.toBody()) : thrown;
     });
     return requireAnswer({ machine, operation, id: asked.once?.id ?? Bun.randomUUIDv7() }, answer);
   };
@@ -75,13 +75,13 @@ export async function askOverStream(
   if (isLook && !endsAlike(operation))
     return checked({}, input).catch((thrown) => throwLost(machine, thrown, transport));
   const { id, firstAt } = isLook ? { id: Bun.randomUUIDv7(), firstAt: undefined } : nextRequest();
-  const deadline = beginsUntil(operation, input);
+  const deadline = startDeadline(operation, input);
   const repeatedRequest: RepeatedRequest = { machine, operation, id, firstAt, deadline, signal };
   return untilAnswered(repeatedRequest, (before) =>
     over(transport, () => {
-      const first = before === undefined ? undefined : link.timeThere(before);
+      const first = before === undefined ? undefined : link.toRemoteTime(before);
       const once = requestKeyOf(id, "cli", { operation, target, input }, first);
-      return checked({ once, deadline: link.timeThere(deadline) }, input);
+      return checked({ once, deadline: link.toRemoteTime(deadline) }, input);
     }),
   );
 }
@@ -133,9 +133,9 @@ async function waitOverStream(
   ask: (asked: RequestMeta, input: unknown) => Promise<unknown>,
   way: RequestTransport,
 ): Promise<unknown> {
-  const isThere = async (): Promise<boolean> => !way.isLost();
+  const isReachable = async (): Promise<boolean> => !way.isLost();
   try {
-    return await untilDecided({ operation, input, signal, isThere }, (own) => over(way, () => ask({}, own)));
+    return await untilDecided({ operation, input, signal, isReachable }, (own) => over(way, () => ask({}, own)));
   } catch (thrown) {
     if (!(thrown instanceof ConnectionLost)) throw thrown;
     const details = { machine, hint: LOOKED_ONLY };

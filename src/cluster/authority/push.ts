@@ -65,7 +65,7 @@ export function wasConnected(options: PushOptions, name: string, since: number):
 
 async function asSystem<T>(
   { servers, ca, jwt, seed }: PushOptions,
-  ask: (connection: NatsConnection) => Promise<T>,
+  request: (connection: NatsConnection) => Promise<T>,
 ): Promise<T> {
   try {
     const connection = await connect({
@@ -76,7 +76,7 @@ async function asSystem<T>(
       reconnect: false,
     });
     try {
-      return await ask(connection);
+      return await request(connection);
     } finally {
       await connection.close();
     }

@@ -42,34 +42,34 @@ export async function* examineFleet(credentials: Credentials): AsyncIterable<Lin
     return;
   }
   const tried = await Promise.all(servers.map((server) => reach(server, settings.ca)));
-  const good = tried.find(({ ok }) => ok) ?? tried[0];
+  const best = tried.find(({ ok }) => ok) ?? tried[0];
   for (const { server, reached } of tried) {
     if (reached !== null) continue;
-    const isWhole = good?.reached === null;
+    const isWhole = best?.reached === null;
     const text = `${server} does not answer`;
     yield isWhole
       ? { step: "reach", ok: false, text, advice: "Check the address, firewalls, and that nats-server runs there." }
       : { step: "reach", ok: true, text, advice: "Another server is used in the meantime." };
   }
-  if (good === undefined || good.reached === null) return;
-  yield { step: "reach", ok: true, text: `${good.server} answers in ${Math.round(good.reached)} ms` };
-  if (!good.ok) {
-    const advice = good.advice ?? "Check that the program there is nats-server.";
-    yield { step: "TLS", ok: false, text: `${good.server}: ${good.text}`, advice };
+  if (best === undefined || best.reached === null) return;
+  yield { step: "reach", ok: true, text: `${best.server} answers in ${Math.round(best.reached)} ms` };
+  if (!best.ok) {
+    const advice = best.advice ?? "Check that the program there is nats-server.";
+    yield { step: "TLS", ok: false, text: `${best.server}: ${best.text}`, advice };
     return;
   }
-  yield { step: "TLS", ok: true, text: good.text, ...defined({ advice: good.advice }) };
+  yield { step: "TLS", ok: true, text: best.text, ...defined({ advice: best.advice }) };
   yield* examineLogin(credentials, `'${user}' (${role})`);
 }
 
-async function* examineLogin(credentials: Credentials, who: string): AsyncIterable<LinkStep> {
+async function* examineLogin(credentials: Credentials, userLabel: string): AsyncIterable<LinkStep> {
   const { user, settings, expiresAt } = credentials;
   const client = await import("@nats-io/transport-node");
   let nats: Awaited<ReturnType<typeof connectAs>>;
   try {
     nats = await connectAs(client, identityOf(credentials));
   } catch (thrown) {
-    const text = `${who} is refused: ${WshError.from(thrown).message}`;
+    const text = `${userLabel} is refused: ${WshError.from(thrown).message}`;
     yield {
       step: "credentials",
       ok: false,
@@ -78,16 +78,17 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
     };
     return;
   }
-  const refused: string[] = [];
+  const refusals: string[] = [];
   // Credentials may expire or be revoked at any moment.
-  const ended = (): string | undefined => refused.find((text) => /authentication|authorization/i.test(text));
-  const noMore = (why: string): LinkStep => {
-    return { step: "credentials", ok: false, text: `${who} is now refused: ${why}`, advice: NOT_ADMITTED };
+  const findLoginRefusal = (): string | undefined =>
+    refusals.find((text) => /authentication|authorization/i.test(text));
+  const loginEnded = (why: string): LinkStep => {
+    return { step: "credentials", ok: false, text: `${userLabel} is now refused: ${why}`, advice: NOT_ADMITTED };
   };
   try {
-    yield { step: "credentials", ok: true, text: `${who} is accepted` };
+    yield { step: "credentials", ok: true, text: `${userLabel} is accepted` };
     void (async () => {
-      for await (const status of nats.status()) if (status.type === "error") refused.push(status.error.message);
+      for await (const status of nats.status()) if (status.type === "error") refusals.push(status.error.message);
     })();
     tryPermissions(nats, settings.role, user);
     const offsets = new Map<string, number>();
@@ -107,14 +108,14 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
     nats.publish(`$JS.API.STREAM.INFO.KV_${MACHINES_BUCKET}`, "", { reply: inbox });
     await nats.flush();
     await Bun.sleep(BEATS_MS);
-    const why = ended();
+    const why = findLoginRefusal();
     if (why !== undefined) {
-      yield noMore(why);
+      yield loginEnded(why);
       return;
     }
     const advice = "Give the user the permissions of docs/machines.md (Your own NATS cluster).";
-    if (refused.length > 0) {
-      yield { step: "permissions", ok: false, text: refused.slice(0, SHOWN_REFUSALS).join("; "), advice };
+    if (refusals.length > 0) {
+      yield { step: "permissions", ok: false, text: refusals.slice(0, SHOWN_REFUSALS).join("; "), advice };
       return;
     }
     yield { step: "permissions", ok: true, text: bucket };
@@ -122,11 +123,11 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
   } catch (thrown) {
     // The servers have closed the connection.
     const { message } = WshError.from(thrown);
-    const why = ended() ?? (expiresAt !== null && expiresAt <= Date.now() ? "they have expired" : null);
+    const why = findLoginRefusal() ?? (expiresAt !== null && expiresAt <= Date.now() ? "they have expired" : null);
     const advice = "Try again: the server may have restarted.";
     yield why === null
       ? { step: "reach", ok: false, text: `the connection was lost: ${message}`, advice }
-      : noMore(why);
+      : loginEnded(why);
   } finally {
     await nats.close().catch(() => {});
   }

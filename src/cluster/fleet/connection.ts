@@ -82,7 +82,7 @@ export class FleetConnection {
   private client: Client | null = null;
   private isOpen = false;
   private isOver = false;
-  private trouble: Error | null = null;
+  private lastError: Error | null = null;
   /** Why the servers refuse this process; null: they did not, or none was asked. */
   private refusal: Error | null = null;
   /** Refusals reported since the last connection: each is reported once. */
@@ -112,7 +112,7 @@ export class FleetConnection {
 
   /** Why there is no connection; null when connected, or before the first attempt. */
   get error(): Error | null {
-    return this.isOpen ? null : (this.refusal ?? this.trouble);
+    return this.isOpen ? null : (this.refusal ?? this.lastError);
   }
 
   /** Whether the servers refuse this process: its credentials expired, were revoked, or belong to another fleet. */
@@ -199,7 +199,7 @@ export class FleetConnection {
       } catch (thrown) {
         this.connectionLost(thrown instanceof Error ? thrown : new Error(String(thrown)));
         this.keepRefusal(thrown);
-        this.reportRefusal(this.trouble ?? new Error("all servers refuse this machine"));
+        this.reportRefusal(this.lastError ?? new Error("all servers refuse this machine"));
       }
       if (!this.isOver) await sleep(pauseMs * (0.5 + Math.random()), this.pause.signal);
       pauseMs = Math.min(this.refusal === null ? LONGEST_PAUSE_MS : LONGEST_REFUSED_MS, pauseMs * 2);
@@ -214,7 +214,7 @@ export class FleetConnection {
 
   private connectionOpened(): void {
     this.isOpen = true;
-    this.trouble = null;
+    this.lastError = null;
     this.refusal = null;
     this.reported.clear();
     this.events.up();
@@ -259,7 +259,7 @@ export class FleetConnection {
   }
 
   private connectionLost(why: Error): void {
-    this.trouble = why;
+    this.lastError = why;
     if (!this.isOpen) return;
     this.isOpen = false;
     this.events.down();

@@ -30,9 +30,9 @@ export class FleetHub {
   private readonly remembered: RememberedMembers;
   private readonly streams: StreamParts["streams"] = new Map();
   private readonly links = new Map<string, NatsLink>();
-  private readonly filled = Promise.withResolvers<void>();
-  private quiet: Timer | null = null;
-  private readonly looking: Timer;
+  private readonly allHeard = Promise.withResolvers<void>();
+  private quietTimer: Timer | null = null;
+  private readonly writeTimer: Timer;
 
   constructor(
     readonly identity: FleetIdentity,
@@ -50,8 +50,8 @@ export class FleetHub {
       },
     });
     this.connection = new FleetConnection(identity, {
-      up: () => this.up(),
-      down: () => this.down(),
+      up: () => this.connected(),
+      down: () => this.disconnected(),
       refused: (error, subject) => {
         if (subject !== null) this.requests.denied(subject);
         this.log("the fleet's servers refuse something", { error: error.message });
@@ -60,12 +60,12 @@ export class FleetHub {
     this.requests = new FleetRequests(this.connection);
     this.remembered = new RememberedMembers(instance, this.members);
     this.connection.subscribe(everyBeat, (message) => this.beat(message));
-    this.looking = setInterval(() => this.remembered.writeChanges(), FILL_MS);
-    this.looking.unref();
+    this.writeTimer = setInterval(() => this.remembered.writeChanges(), FILL_MS);
+    this.writeTimer.unref();
   }
 
   /** Every known machine, by name. */
-  get all(): Candidate[] {
+  get candidates(): Candidate[] {
     return this.members.names.map((name) => this.member(name));
   }
 
@@ -101,7 +101,7 @@ export class FleetHub {
   async ready(): Promise<void> {
     const patience = Promise.withResolvers<void>();
     const timer = setTimeout(patience.resolve, FILL_MS);
-    await Promise.race([this.filled.promise, patience.promise]);
+    await Promise.race([this.allHeard.promise, patience.promise]);
     clearTimeout(timer);
   }
 
@@ -113,22 +113,22 @@ export class FleetHub {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.looking);
-    clearTimeout(this.quiet ?? undefined);
+    clearInterval(this.writeTimer);
+    clearTimeout(this.quietTimer ?? undefined);
     this.remembered.stop();
     await this.connection.close();
   }
 
-  private up(): void {
+  private connected(): void {
     const { identity, connection, requests } = this;
     this.log("connected to the fleet", { user: identity.user, role: identity.role });
     // Machines answer with heartbeats, since only those are authentic.
     connection.publish(serviceSubject("PING"), "");
-    this.settle();
+    this.restartQuietTimer();
     void this.remembered.readBucket(requests, identity.role === "admin");
   }
 
-  private down(): void {
+  private disconnected(): void {
     this.log("the connection to the fleet is lost", { error: this.connection.error?.message });
     this.requests.connectionLost();
     this.loseStreams(null);
@@ -136,7 +136,7 @@ export class FleetHub {
 
   /** @param machine null: to every one */
   private loseStreams(machine: string | null): void {
-    for (const [lose, to] of [...this.streams]) if (machine === null || to === machine) lose();
+    for (const [lose, streamMachine] of [...this.streams]) if (machine === null || streamMachine === machine) lose();
   }
 
   private beat({ subject, data }: FleetMessage): void {
@@ -146,11 +146,11 @@ export class FleetHub {
     if (!beat.success) return;
     const isNew = !this.members.has(machine);
     this.members.heartbeatReceived(machine, beat.output);
-    if (isNew) this.settle();
+    if (isNew) this.restartQuietTimer();
   }
 
-  private settle(): void {
-    clearTimeout(this.quiet ?? undefined);
-    this.quiet = setTimeout(this.filled.resolve, QUIET_MS);
+  private restartQuietTimer(): void {
+    clearTimeout(this.quietTimer ?? undefined);
+    this.quietTimer = setTimeout(this.allHeard.resolve, QUIET_MS);
   }
 }

@@ -75,7 +75,7 @@ interface MembersOptions {
 
 export class Members {
   private readonly members = new Map<string, Member>();
-  private readonly waiters = new Set<{ machine: string; heard: () => void }>();
+  private readonly waiters = new Set<{ machine: string; onHeartbeat: () => void }>();
   /** Names of the members in order; null: to be computed. */
   private ordered: readonly string[] | null = null;
   /** Counts the changes of everything that is remembered. */
@@ -175,7 +175,7 @@ export class Members {
     if (before === null || before.boot !== beat.boot || before.rev !== beat.rev) this.changes++;
     if (before !== null && before.boot !== beat.boot) member.offsets = member.offsets.slice(-1);
     if (before?.boot === beat.boot && before.way !== beat.way) this.options.reconnected(machine);
-    for (const waiting of [...this.waiters]) if (waiting.machine === machine) waiting.heard();
+    for (const waiting of [...this.waiters]) if (waiting.machine === machine) waiting.onHeartbeat();
   }
 
   /** Messages to the machine have no receiver. */
@@ -207,7 +207,7 @@ export class Members {
   /** The machine's next heartbeat. @returns whether it came in time */
   async nextHeartbeat(machine: string, patienceMs: number): Promise<boolean> {
     const heard = Promise.withResolvers<boolean>();
-    const waiting = { machine, heard: () => heard.resolve(true) };
+    const waiting = { machine, onHeartbeat: () => heard.resolve(true) };
     const timer = setTimeout(() => heard.resolve(false), patienceMs);
     this.waiters.add(waiting);
     try {

@@ -15,7 +15,7 @@ import { VERSION } from "../../protocol/version.ts";
 import type { Dial } from "../../wire/connection.ts";
 import type { Carrier, WireEvents } from "../../wire/socket.ts";
 import type { Link, LinkCallOptions, LinkEvents, LinkState, LinkStep } from "../link.ts";
-import { type CarriedCall, type Carrying, callOver } from "../link-call.ts";
+import { type CallTransport, type CarriedCall, callOverTransport } from "../link-call.ts";
 import { ConnectionLost } from "../repeated-request.ts";
 import { isWait } from "../repeated-wait.ts";
 import { openStreamOver } from "../stream.ts";
@@ -39,7 +39,7 @@ interface NatsLinkParts extends StreamParts {
   readonly members: Members;
 }
 
-export class NatsLink implements Link, Carrying {
+export class NatsLink implements Link, CallTransport {
   private probedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -78,14 +78,14 @@ export class NatsLink implements Link, Carrying {
     const { identity } = this.parts.connection;
     const { access } = getOperation(name);
     if (!accessCovers(roleAccess(identity), access)) throw denied(name, access, identity);
-    return callOver(this, name, input, options);
+    return callOverTransport(this, name, input, options);
   }
 
   async events(sink: LinkEvents): Promise<Disposable> {
     return listenTo(this.parts, this.machine, await this.ready(), sink);
   }
 
-  timeThere(time: number): number {
+  toRemoteTime(time: number): number {
     return time + this.parts.members.clockAhead(this.machine);
   }
 
@@ -94,8 +94,8 @@ export class NatsLink implements Link, Carrying {
       return await this.sendOnce(body, call);
     } catch (thrown) {
       // A read whose answer was lost is repeated if there is time: it changes nothing.
-      const isLook = call.access === "observe" && !isWait(call.operation);
-      if (!isLook || !(thrown instanceof ConnectionLost) || Date.now() >= call.deadline) throw thrown;
+      const isRead = call.access === "observe" && !isWait(call.operation);
+      if (!isRead || !(thrown instanceof ConnectionLost) || Date.now() >= call.deadline) throw thrown;
       return this.sendOnce(body, call);
     }
   }
@@ -205,7 +205,7 @@ export class NatsLink implements Link, Carrying {
     let health = members.healthOf(machine);
     if (!connection.isUp) throw troubleOf(machine, health, connection.error);
     if (health !== "healthy" && health !== "conflict" && health !== "version") {
-      await this.isThere();
+      await this.isReachable();
       health = members.healthOf(machine);
     }
     const boot = members.beatOf(machine)?.boot;
@@ -214,7 +214,7 @@ export class NatsLink implements Link, Carrying {
   }
 
   /** Whether it sends a heartbeat when asked. */
-  isThere(): Promise<boolean> {
+  isReachable(): Promise<boolean> {
     const beat = this.parts.members.nextHeartbeat(this.machine, PROBE_MS);
     this.parts.connection.publish(serviceSubject("PING", this.machine), "");
     return beat;

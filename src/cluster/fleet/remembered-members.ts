@@ -64,23 +64,23 @@ export class RememberedMembers {
   }
 
   /** Reads the bucket once; without JetStream, or without the bucket, it gives nothing. */
-  async readBucket(requests: FleetRequests, mayMake: boolean): Promise<void> {
+  async readBucket(requests: FleetRequests, mayCreate: boolean): Promise<void> {
     if (this.isBucketRead) return;
     this.isBucketRead = true;
     const keys = `$KV.${MACHINES_BUCKET}.`;
-    const ask = async (subject: string, body: object | null) => {
+    const request = async (subject: string, body: object | null) => {
       const text = body === null ? "" : JSON.stringify(body);
       const outcome = await requests.request("$js", subject, text, { patienceMs: BUCKET_MS });
       return outcome.kind === "answer" ? outcome.text : null;
     };
     const info = v.safeParse(
       json(StreamInfoSchema),
-      await ask(`$JS.API.STREAM.INFO.KV_${MACHINES_BUCKET}`, { subjects_filter: `${keys}>` }),
+      await request(`$JS.API.STREAM.INFO.KV_${MACHINES_BUCKET}`, { subjects_filter: `${keys}>` }),
     );
     if (!info.success) return;
     if (info.output.error !== undefined) {
-      if (mayMake && info.output.error.code === 404)
-        await ask(`$JS.API.STREAM.CREATE.KV_${MACHINES_BUCKET}`, bucket(keys));
+      if (mayCreate && info.output.error.code === 404)
+        await request(`$JS.API.STREAM.CREATE.KV_${MACHINES_BUCKET}`, bucket(keys));
       return;
     }
     const names = Object.keys(info.output.state?.subjects ?? {}).map((subject) => subject.slice(keys.length));
@@ -88,7 +88,7 @@ export class RememberedMembers {
       await Promise.all(
         names.slice(index, index + READ_AT_ONCE).map(async (name) => {
           // A body would make it another request, which is refused.
-          const text = await ask(`$JS.API.DIRECT.GET.KV_${MACHINES_BUCKET}.${keys}${name}`, null);
+          const text = await request(`$JS.API.DIRECT.GET.KV_${MACHINES_BUCKET}.${keys}${name}`, null);
           const value = v.safeParse(json(v.unknown()), text);
           if (value.success) this.readEntry(name, value.output);
         }),

@@ -69,7 +69,7 @@ export class FleetRequests {
     if (signal?.aborted === true) return { kind: "cancelled" };
     const reply = this.connection.inboxOf(machine, String(this.nextReply++));
     const outcome = Promise.withResolvers<RequestOutcome>();
-    let late: Timer | null = null;
+    let timeout: Timer | null = null;
     const sent = {
       reply,
       headers: { ...headers, ...this.askingHeader, ...defined({ [headerNames.key]: key }) },
@@ -86,10 +86,10 @@ export class FleetRequests {
       }
       if (!this.connection.publish(subject, body, sent)) return { kind: "not_sent" };
       signal?.addEventListener("abort", cancel, { once: true });
-      if (patienceMs !== undefined) late = setTimeout(() => outcome.resolve({ kind: "lost" }), patienceMs);
+      if (patienceMs !== undefined) timeout = setTimeout(() => outcome.resolve({ kind: "lost" }), patienceMs);
       return await outcome.promise;
     } finally {
-      if (late !== null) clearTimeout(late);
+      if (timeout !== null) clearTimeout(timeout);
       signal?.removeEventListener("abort", cancel);
       this.pending.delete(reply);
     }
@@ -158,26 +158,26 @@ export class FleetRequests {
       return;
     }
     if (message.header(headerNames.refused) !== "") {
-      const by = message.header(headerNames.boot);
+      const responder = message.header(headerNames.boot);
       // A refusal from the intended incarnation itself does not count: it would have answered.
-      if (by === pending.boot) return;
-      void pending.refusedBy?.(by).then((isGone) => isGone && pending.end({ kind: "refused" }));
+      if (responder === pending.boot) return;
+      void pending.refusedBy?.(responder).then((isGone) => isGone && pending.end({ kind: "refused" }));
       return;
     }
     const part = message.header(headerNames.part);
-    const place = part === "" ? { index: 0, of: 1 } : parsePart(part);
+    const position = part === "" ? { index: 0, of: 1 } : parsePart(part);
     const { data } = message;
     pending.bytes += data.length;
-    if (place === null || pending.bytes > MAX_ANSWER_BYTES || pending.parts[place.index] !== undefined) {
+    if (position === null || pending.bytes > MAX_ANSWER_BYTES || pending.parts[position.index] !== undefined) {
       pending.end({ kind: "not_an_answer" });
       return;
     }
-    if (place.of === 1) {
+    if (position.of === 1) {
       pending.end({ kind: "answer", text: Buffer.from(data.buffer, data.byteOffset, data.length).toString("utf8") });
       return;
     }
-    if (pending.missing === 0) pending.missing = place.of;
-    pending.parts[place.index] = new Uint8Array(data);
+    if (pending.missing === 0) pending.missing = position.of;
+    pending.parts[position.index] = new Uint8Array(data);
     if (--pending.missing > 0) return;
     pending.end({ kind: "answer", text: Buffer.concat(pending.parts.slice(0, MAX_PARTS)).toString("utf8") });
   }

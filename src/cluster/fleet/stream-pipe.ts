@@ -37,18 +37,18 @@ export function streamPipe(
 ): Pipe {
   const { user } = connection.identity;
   const stream = newStreamName();
-  const up = upSubject({ machine, access, user, stream });
+  const requestSubject = upSubject({ machine, access, user, stream });
   const headers = { [headerNames.boot]: boot };
   let sequence = 0;
-  let arrived = 0;
+  let receivedCount = 0;
   let isOver = false;
   const end = (): void => {
     if (isOver) return;
     isOver = true;
     listening[Symbol.dispose]();
-    streams.delete(gone);
+    streams.delete(closePipe);
   };
-  function gone(isEnded = false): void {
+  function closePipe(isEnded = false): void {
     if (isOver) return;
     end();
     connectionLost(isEnded);
@@ -59,23 +59,23 @@ export function streamPipe(
     // The servers report a missing receiver for a note, including pings.
     const isSent =
       message.kind === "note"
-        ? requests.announce(machine, up, encoded, headers, gone)
-        : connection.publish(up, encoded, { headers });
-    if (!isSent) gone();
+        ? requests.announce(machine, requestSubject, encoded, headers, closePipe)
+        : connection.publish(requestSubject, encoded, { headers });
+    if (!isSent) closePipe();
   };
   const listening = connection.listen(downSubject({ machine, user, stream }), ({ data }) => {
     const decoded = decodeStreamMessage(data);
-    if (decoded === null || decoded.number !== arrived++) return gone();
+    if (decoded === null || decoded.number !== receivedCount++) return closePipe();
     const { message } = decoded;
-    if (message.kind === "close") return gone(true);
+    if (message.kind === "close") return closePipe(true);
     if (message.kind === "note") received(message.text);
     else if (message.kind === "bytes") received(new Uint8Array(message.bytes));
   });
-  streams.set(gone, machine);
+  streams.set(closePipe, machine);
   const opening = encodeStreamMessage({ kind: "open", open: { target, caller: "stream" } }, sequence++);
   // Not before the owner has received the pipe.
   queueMicrotask(() => {
-    if (!isOver && !requests.announce(machine, up, opening, headers, gone)) gone();
+    if (!isOver && !requests.announce(machine, requestSubject, opening, headers, closePipe)) closePipe();
   });
   return {
     send: (data) => send(typeof data === "string" ? { kind: "note", text: data } : { kind: "bytes", bytes: data }),

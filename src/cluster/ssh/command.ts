@@ -22,7 +22,7 @@ const CONNECT_S = 10;
 
 export interface SshProgram {
   /** `ssh` and the person's options, from the setting ssh_command. */
-  readonly words: readonly string[];
+  readonly argv: readonly string[];
 }
 
 interface SshRun {
@@ -33,17 +33,17 @@ interface SshRun {
 
 /** Runs a script there over the master at the control path; the first one starts the master. */
 export function runArgs(
-  { words }: SshProgram,
+  { argv }: SshProgram,
   address: SshAddress,
   control: string,
   { script, batch }: SshRun,
 ): string[] {
-  return [...words, ...options(batch, control), "-T", ...destination(address), remote(script)];
+  return [...argv, ...options(batch, control), "-T", ...destination(address), remote(script)];
 }
 
 /** Sends the master at the control path a command: `check`, `exit`. */
 export function masterArgs(program: SshProgram, address: SshAddress, control: string, action: string): string[] {
-  return [...program.words, "-o", `ControlPath=${control}`, "-O", action, ...destination(address)];
+  return [...program.argv, "-o", `ControlPath=${control}`, "-O", action, ...destination(address)];
 }
 
 /** Makes the master listen at a socket here that leads to one there; `cancel` ends that. */
@@ -52,10 +52,10 @@ export function forwardArgs(
   address: SshAddress,
   control: string,
   action: "forward" | "cancel",
-  sockets: { readonly here: string; readonly there: string },
+  sockets: { readonly local: string; readonly remote: string },
 ): string[] {
-  const path = ["-o", `ControlPath=${control}`, "-O", action, "-L", `${sockets.here}:${sockets.there}`];
-  return [...program.words, ...path, ...destination(address)];
+  const path = ["-o", `ControlPath=${control}`, "-O", action, "-L", `${sockets.local}:${sockets.remote}`];
+  return [...program.argv, ...path, ...destination(address)];
 }
 
 function options(batch: boolean, control: string): string[] {

@@ -14,7 +14,7 @@ const TEMPORARY_BYTES = 17;
 const INSTANCE_LENGTH = 8;
 const ADDRESS_LENGTH = 12;
 
-export interface SshPlaces {
+export interface SshPaths {
   readonly control: string;
   /** The socket here that leads to the gateway's socket there. */
   readonly forwarded: string;
@@ -24,12 +24,12 @@ export interface SshPlaces {
 }
 
 /** Creates the directory if it is missing. @throws WshError runtime_dir_unusable, unsafe_path */
-export function sshPlaces(instance: Instance, key: string): SshPlaces {
+export function sshPlaces(instance: Instance, key: string): SshPaths {
   const { runtimeDir } = instance;
-  const { dir, own } = placeOf(instance);
+  const { dir, prefix } = socketNaming(instance);
   if (dir.startsWith(runtimeDir)) ensureOwnDir(runtimeDir);
   ensureOwnDir(dir);
-  const stem = join(dir, `${own}${digest(key, ADDRESS_LENGTH)}`);
+  const stem = join(dir, `${prefix}${digest(key, ADDRESS_LENGTH)}`);
   return { control: `${stem}.c`, forwarded: `${stem}.s`, lock: `${stem}.lock`, relay: `${stem}.${process.pid}.p` };
 }
 
@@ -38,19 +38,19 @@ export function socketsOf(
   instance: Instance,
   only?: string,
 ): { readonly controls: string[]; readonly others: string[] } {
-  const { dir, own } = placeOf(instance);
-  const stem = only === undefined ? join(dir, own) : only.slice(0, -"c".length);
+  const { dir, prefix } = socketNaming(instance);
+  const stem = only === undefined ? join(dir, prefix) : only.slice(0, -"c".length);
   const names = fs.existsSync(dir) ? fs.readdirSync(dir) : [];
   const all = names.map((name) => join(dir, name)).filter((path) => path.startsWith(stem));
   return { controls: all.filter((path) => path.endsWith(".c")), others: all.filter((path) => /\.[sp]$/.test(path)) };
 }
 
-function placeOf({ runtimeDir, sessionsDir }: Instance): { readonly dir: string; readonly own: string } {
-  const own = digest(sessionsDir, INSTANCE_LENGTH);
+function socketNaming({ runtimeDir, sessionsDir }: Instance): { readonly dir: string; readonly prefix: string } {
+  const prefix = digest(sessionsDir, INSTANCE_LENGTH);
   const longest = INSTANCE_LENGTH + ADDRESS_LENGTH + `.${"0".repeat(7)}.p`.length + TEMPORARY_BYTES + 1;
   const dir = join(runtimeDir, "ssh");
   const fits = Buffer.byteLength(dir) + longest <= maxSocketPathBytes;
-  return { dir: fits ? dir : `/tmp/wsh-${ownUid()}-ssh`, own };
+  return { dir: fits ? dir : `/tmp/wsh-${ownUid()}-ssh`, prefix };
 }
 
 function digest(text: string, length: number): string {

@@ -57,21 +57,21 @@ class Channel {
   private noise: Uint8Array = new Uint8Array();
   private isGreeted = false;
   private isOver = false;
-  private readonly down: Outbox;
+  private readonly toClient: Outbox;
   private drained: PromiseWithResolvers<void> | null = null;
 
   constructor(
     private readonly wire: Wire,
     private readonly onEnd: () => void,
   ) {
-    this.down = new Outbox((bytes) => wire.write(bytes));
+    this.toClient = new Outbox((bytes) => wire.write(bytes));
   }
 
   get events() {
     return {
       data: (bytes: Uint8Array) => this.personTyped(bytes),
       drain: () => {
-        if (this.down.drain()) this.drained?.resolve();
+        if (this.toClient.drain()) this.drained?.resolve();
       },
       close: () => this.end(),
     };
@@ -109,8 +109,8 @@ class Channel {
         if (this.isOver) return;
         const own = this.isGreeted ? bytes : this.afterHello(bytes);
         if (own === null) continue;
-        this.down.write(new Uint8Array(own));
-        if (this.down.pending > 0) {
+        this.toClient.write(new Uint8Array(own));
+        if (this.toClient.pending > 0) {
           this.drained = Promise.withResolvers<void>();
           await this.drained.promise;
         }

@@ -23,8 +23,8 @@ export async function runSsh(
   {
     timeoutMs,
     input,
-    asks = true,
-  }: { readonly timeoutMs: number; readonly input?: Bun.BunFile; readonly asks?: boolean },
+    mayAsk = true,
+  }: { readonly timeoutMs: number; readonly input?: Bun.BunFile; readonly mayAsk?: boolean },
 ): Promise<SshResult> {
   let child: Bun.Subprocess<Bun.BunFile | "ignore", "pipe", "pipe">;
   try {
@@ -32,7 +32,7 @@ export async function runSsh(
       stdin: input ?? "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      ...(asks ? {} : noPerson),
+      ...(mayAsk ? {} : noPerson),
     });
   } catch (cause) {
     throw new WshError("machine_unreachable", `'${args[0]}' cannot be run`, { hint: "Install OpenSSH." }, { cause });

@@ -16,7 +16,7 @@ import type { SshAddress } from "../../protocol/machines.ts";
 import type { LinkStep } from "../link.ts";
 import type { Base, Transport } from "../transport.ts";
 import { ensureScript, forwardArgs, masterArgs, parsedHello, runArgs, type SshProgram } from "./command.ts";
-import { type SshPlaces, socketsOf, sshPlaces } from "./paths.ts";
+import { type SshPaths, socketsOf, sshPlaces } from "./paths.ts";
 import { StdioRelay } from "./relay.ts";
 import { runSsh } from "./run.ts";
 
@@ -50,7 +50,7 @@ const changedKey = /REMOTE HOST IDENTIFICATION HAS CHANGED/;
 
 export class SshTransport implements Transport {
   base: Base | null = null;
-  private readonly sshPaths: SshPlaces;
+  private readonly sshPaths: SshPaths;
   private relay: StdioRelay | null = null;
 
   constructor(
@@ -58,7 +58,7 @@ export class SshTransport implements Transport {
     private readonly options: SshOptions,
   ) {
     const { user, host, port, instance } = address;
-    this.sshPaths = sshPlaces(options.instance, JSON.stringify([options.program.words, user, host, port, instance]));
+    this.sshPaths = sshPlaces(options.instance, JSON.stringify([options.program.argv, user, host, port, instance]));
     this.base = fs.existsSync(this.sshPaths.forwarded) ? baseAt(this.sshPaths.forwarded) : null;
   }
 
@@ -108,7 +108,11 @@ export class SshTransport implements Transport {
     const { host } = this.address;
     const given = defined({ input });
     await this.dropDeadMaster();
-    let result = await runSsh(this.runArgs(script, true), { timeoutMs: timeoutMs ?? LOGIN_MS, ...given, asks: false });
+    let result = await runSsh(this.runArgs(script, true), {
+      timeoutMs: timeoutMs ?? LOGIN_MS,
+      ...given,
+      mayAsk: false,
+    });
     if (
       person !== undefined &&
       result.code === 255 &&
@@ -131,9 +135,9 @@ export class SshTransport implements Transport {
     try {
       stdout = await this.run("echo; echo wsh-link-1 here $(uname -s) $(uname -m)");
     } catch (thrown) {
-      const { words } = this.options.program;
+      const { argv } = this.options.program;
       const to = user === null ? host : `${user}@${host}`;
-      const login = [...words, ...(port === null ? [] : ["-p", String(port)]), to].join(" ");
+      const login = [...argv, ...(port === null ? [] : ["-p", String(port)]), to].join(" ");
       yield {
         step: "ssh",
         ok: false,
@@ -192,13 +196,17 @@ export class SshTransport implements Transport {
     throw this.unreachable(`its wsh did not start a server${text.trim() === "" ? "" : `: ${printable(text)}`}`);
   }
 
-  private async forward(there: string): Promise<void> {
+  private async forward(remote: string): Promise<void> {
     const { program } = this.options;
-    const { control, forwarded: here } = this.sshPaths;
+    const { control, forwarded: local } = this.sshPaths;
     // The master assumes that a deleted socket still exists.
-    await runSsh(forwardArgs(program, this.address, control, "cancel", { here, there }), { timeoutMs: MASTER_MS });
-    fs.rmSync(here, { force: true });
-    await runSsh(forwardArgs(program, this.address, control, "forward", { here, there }), { timeoutMs: MASTER_MS });
+    await runSsh(forwardArgs(program, this.address, control, "cancel", { local, remote }), {
+      timeoutMs: MASTER_MS,
+    });
+    fs.rmSync(local, { force: true });
+    await runSsh(forwardArgs(program, this.address, control, "forward", { local, remote }), {
+      timeoutMs: MASTER_MS,
+    });
   }
 
   private async relayed(): Promise<string> {

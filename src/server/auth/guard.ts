@@ -72,7 +72,7 @@ export function hostOf(header: string): string | null {
   return /^(\[[0-9a-f:.]+\]|[^:[\]]*)(?::\d*)?$/.exec(header.toLowerCase())?.[1] ?? null;
 }
 
-function namesUs(policy: GuardPolicy, host: string): boolean {
+function isOwnHost(policy: GuardPolicy, host: string): boolean {
   if (policy.hostNames.has(host)) return true;
   return policy.anyAddress === true && (/^\d{1,3}(\.\d{1,3}){3}$/.test(host) || /^\[[0-9a-f:.]+\]$/.test(host));
 }
@@ -80,7 +80,7 @@ function namesUs(policy: GuardPolicy, host: string): boolean {
 export function checkOrigin(policy: GuardPolicy, headers: Headers): Verdict | null {
   const host = headers.get("host");
   const name = host === null ? null : hostOf(host);
-  if (host === null || name === null || !namesUs(policy, name)) {
+  if (host === null || name === null || !isOwnHost(policy, name)) {
     return {
       ok: false,
       code: "host_not_allowed",

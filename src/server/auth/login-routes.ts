@@ -11,7 +11,7 @@ import { parseJson } from "../../protocol/json.ts";
 import { parse } from "../../protocol/parse.ts";
 import { isLoopback } from "../http/address.ts";
 import { BODY_MS, limitBody, readBody } from "../http/body.ts";
-import type { AppContext, AppEnv, Refused } from "../http/context.ts";
+import type { AppContext, AppEnv, RefusedRequest } from "../http/context.ts";
 import { errorResponse } from "../http/request.ts";
 import { checkOrigin, type GuardPolicy } from "./guard.ts";
 import { BEARER_MS, type Login } from "./login.ts";
@@ -20,10 +20,14 @@ import { FailedAttempts } from "./rate-limit.ts";
 /** Longest body of a step, in bytes: a key and some names. */
 const MAX_BODY_BYTES = 8 * 1024;
 
-const short = v.pipe(v.string(), v.maxLength(128));
-const DeviceSchema = v.object({ code: short, key: v.pipe(v.string(), v.maxLength(256)) });
-const ChallengeSchema = v.object({ device: short });
-const AnswerSchema = v.object({ device: short, nonce: short, signature: v.pipe(v.string(), v.maxLength(256)) });
+const ShortTextSchema = v.pipe(v.string(), v.maxLength(128));
+const DeviceSchema = v.object({ code: ShortTextSchema, key: v.pipe(v.string(), v.maxLength(256)) });
+const ChallengeSchema = v.object({ device: ShortTextSchema });
+const AnswerSchema = v.object({
+  device: ShortTextSchema,
+  nonce: ShortTextSchema,
+  signature: v.pipe(v.string(), v.maxLength(256)),
+});
 
 /** A step of a login, for the audit log. */
 interface LoginStep {
@@ -39,13 +43,13 @@ interface LoginRoutesOptions {
   readonly login: () => Login | null;
   /** Address of the page on this machine, without a trailing slash; starts listening there if necessary. */
   readonly page: () => string;
-  readonly happened: (step: LoginStep) => void;
-  readonly refused?: (code: string, request: Refused) => void;
+  readonly recordStep: (step: LoginStep) => void;
+  readonly recordRefusal?: (code: string, request: RefusedRequest) => void;
 }
 
 /** Mounted before admission: these callers have no token. */
 export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void {
-  const wrong = new FailedAttempts();
+  const failedAttempts = new FailedAttempts();
   const step = (path: string, act: (c: AppContext, login: Login | null) => Promise<Response>): void => {
     app.post(path, limitBody(MAX_BODY_BYTES, errorResponse), readBody(BODY_MS, errorResponse), async (c) => {
       c.header("Cache-Control", "no-store");
@@ -53,7 +57,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
         return await act(c, options.login());
       } catch (thrown) {
         const { code } = WshError.from(thrown);
-        options.refused?.(code, { method: "POST", path: c.req.path, peer: c.env.peer });
+        options.recordRefusal?.(code, { method: "POST", path: c.req.path, peer: c.env.peer });
         throw thrown;
       }
     });
@@ -64,7 +68,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
     try {
       return await act();
     } catch (thrown) {
-      if (WshError.from(thrown).code === "auth_invalid") wrong.add(c.env.peer);
+      if (WshError.from(thrown).code === "auth_invalid") failedAttempts.add(c.env.peer);
       throw thrown;
     }
   };
@@ -77,7 +81,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
     const page = options.page();
     // TCP may have just started, and with it the login.
     const minted = options.login()?.mint() ?? { code: null, expires_in_s: null };
-    options.happened({ operation: "login.code", token: "socket", peer: null, result: "ok" });
+    options.recordStep({ operation: "login.code", token: "socket", peer: null, result: "ok" });
     return c.json({ ...minted, page });
   });
   step("/auth/device", async (c, login) => {
@@ -89,7 +93,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
       if (own.linkOf(given.code) === undefined) requireOwnUser(c);
       return own.register({ ...given, kind, origin });
     });
-    options.happened({ operation: "login.device", token, peer: c.env.peer, result: "ok" });
+    options.recordStep({ operation: "login.device", token, peer: c.env.peer, result: "ok" });
     return c.json({ device: id, name }, 201);
   });
   step("/auth/challenge", async (c, login) => {
@@ -100,7 +104,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
     const origin = ownOrigin(options.guard, c);
     const given = parse(AnswerSchema, await jsonOf(c));
     const { token, device } = await attempt(c, () => required(login).answer({ ...given, origin }));
-    options.happened({ operation: "login.session", token: device.token.name, peer: c.env.peer, result: "ok" });
+    options.recordStep({ operation: "login.session", token: device.token.name, peer: c.env.peer, result: "ok" });
     return c.json({ token, expires_in_s: BEARER_MS / 1000, access: device.token.access, name: device.name });
   });
 }

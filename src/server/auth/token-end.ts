@@ -5,38 +5,38 @@ import { WshError } from "../../protocol/errors.ts";
 
 /**
  * The result of `work`, unless the token ends first.
- * @param late receives a result that arrives afterwards
+ * @param onLateValue receives a result that arrives afterwards
  * @throws WshError auth_invalid, and errors of `work`
  */
 export async function whileValid<T>(
-  ended: AbortSignal | null | undefined,
+  endSignal: AbortSignal | null | undefined,
   work: () => Promise<T>,
-  late: (value: T) => void = () => {},
+  onLateValue: (value: T) => void = () => {},
 ): Promise<T> {
-  if (ended == null) return work();
-  const over = Promise.withResolvers<never>();
-  const end = (): void => over.reject(new WshError("auth_invalid", "the token was revoked or has expired"));
-  if (ended.aborted) end();
-  ended.addEventListener("abort", end, { once: true });
+  if (endSignal == null) return work();
+  const expiry = Promise.withResolvers<never>();
+  const end = (): void => expiry.reject(new WshError("auth_invalid", "the token was revoked or has expired"));
+  if (endSignal.aborted) end();
+  endSignal.addEventListener("abort", end, { once: true });
   try {
-    if (ended.aborted) return await over.promise;
+    if (endSignal.aborted) return await expiry.promise;
     const working = work();
     working.then(
-      (value) => ended.aborted && late(value),
+      (value) => endSignal.aborted && onLateValue(value),
       () => {},
     );
-    return await Promise.race([over.promise, working]);
+    return await Promise.race([expiry.promise, working]);
   } finally {
-    ended.removeEventListener("abort", end);
+    endSignal.removeEventListener("abort", end);
   }
 }
 
 /** Calls that end with their caller's token: their next steps are not begun. */
 export function endingCalls(call: Call): Call {
   return async (name, input, context) => {
-    const ended = context.ended;
-    if (ended === undefined) return call(name, input, context);
-    using either = eitherSignal(context.signal, ended);
-    return await whileValid(ended, () => call(name, input, { ...context, signal: either.signal }));
+    const endSignal = context.ended;
+    if (endSignal === undefined) return call(name, input, context);
+    using either = eitherSignal(context.signal, endSignal);
+    return await whileValid(endSignal, () => call(name, input, { ...context, signal: either.signal }));
   };
 }

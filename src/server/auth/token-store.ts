@@ -35,24 +35,24 @@ export class TokenStore implements Disposable {
   constructor(instance: Instance, token: string, logger: Logger) {
     this.instanceToken = { id: "own", name: "own", digest: digestToken(token), access: "admin", endSignal: null };
     prepareStateDir(instance);
-    const ended = (name: string): void => logger.info("a token is no longer valid", { token: name });
+    const logEnd = (name: string): void => logger.info("a token is no longer valid", { token: name });
     this.namedTokens = new WatchedList<NamedEntry>({
       path: tokensFile(instance),
       readFile: () => readTokens(instance).map(namedToken),
       // A token whose rights have changed is another one.
       key: ({ id, access, session, expiresAt, browser }) => JSON.stringify([id, access, session, expiresAt, browser]),
-      endOf: ({ expiresAt }) => expiresAt ?? null,
-      failed: (error) => logger.error("the named tokens cannot be used", { error }),
+      expiryOf: ({ expiresAt }) => expiresAt ?? null,
+      onReadError: (error) => logger.error("the named tokens cannot be used", { error }),
       // An unused link has opened nothing; it may have been used just now.
-      ended: ({ name, share, browser }) => (share === undefined || browser !== undefined) && ended(name),
+      onEntryEnd: ({ name, share, browser }) => (share === undefined || browser !== undefined) && logEnd(name),
     });
     this.devices = new WatchedList<Device>({
       path: devices.path(instance),
       readFile: () => devices.read(instance),
       key: ({ id, origin, key }) => JSON.stringify([id, origin, key]),
-      endOf: () => null,
-      failed: (error) => logger.error("the devices cannot be used", { error }),
-      ended: (device) => ended(deviceToken(device)),
+      expiryOf: () => null,
+      onReadError: (error) => logger.error("the devices cannot be used", { error }),
+      onEntryEnd: (device) => logEnd(deviceToken(device)),
     });
   }
 

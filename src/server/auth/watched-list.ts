@@ -22,10 +22,10 @@ interface WatchedListPort<T> {
   /** Identifies an entry: connections opened under another key are ended. */
   key(entry: T): string;
   /** Its expiry, in ms since 1970; null: it does not expire. */
-  endOf(entry: T): number | null;
-  failed(error: unknown): void;
+  expiryOf(entry: T): number | null;
+  onReadError(error: unknown): void;
   /** Called after its signal has aborted. */
-  ended(entry: T): void;
+  onEntryEnd(entry: T): void;
 }
 
 interface WatchedEntry<T> {
@@ -79,11 +79,11 @@ export class WatchedList<T extends object> implements Disposable {
     try {
       read = port.readFile();
     } catch (error) {
-      port.failed(error);
+      port.onReadError(error);
     }
     const before = this.entries;
     const now = Date.now();
-    const living = read.filter((entry) => (port.endOf(entry) ?? now + 1) > now);
+    const living = read.filter((entry) => (port.expiryOf(entry) ?? now + 1) > now);
     this.entries = new Map(
       living.map((entry) => [port.key(entry), before.get(port.key(entry)) ?? this.watchEntry(entry)]),
     );
@@ -93,7 +93,7 @@ export class WatchedList<T extends object> implements Disposable {
 
   private watchEntry(entry: T): WatchedEntry<T> {
     const end = new AbortController();
-    return { entry: { ...entry, endSignal: end.signal }, end, endsAt: this.port.endOf(entry) };
+    return { entry: { ...entry, endSignal: end.signal }, end, endsAt: this.port.expiryOf(entry) };
   }
 
   private endExpired(): void {
@@ -116,7 +116,7 @@ export class WatchedList<T extends object> implements Disposable {
   }
 
   private end({ entry, end }: WatchedEntry<T>): void {
-    this.port.ended(entry);
+    this.port.onEntryEnd(entry);
     end.abort();
   }
 }

@@ -22,7 +22,7 @@ export interface JoinOptions {
   readonly boot: string;
   readonly proxies: SessionProxies;
   readonly machines: Machines;
-  readonly standing: () => PlacementReport;
+  readonly reportPlacement: () => PlacementReport;
   readonly end: LinkEnd;
 }
 
@@ -32,14 +32,14 @@ export interface FleetJoin {
   readonly problem: string | null;
   /** A session's info changed. @param isNews whether a session was added, removed or renamed */
   changed(isNews: boolean): void;
-  happened(event: LifecycleEvent): void;
+  publishEvent(event: LifecycleEvent): void;
   close(): Promise<void>;
 }
 
 /** @param file path of the credentials @throws WshError invalid_credentials, unsafe_path */
 export function joinFleet(
   file: string,
-  { instance, logger, hostname, boot, proxies, machines, standing, end }: JoinOptions,
+  { instance, logger, hostname, boot, proxies, machines, reportPlacement, end }: JoinOptions,
 ): FleetJoin {
   const credentials = readCredentials(file);
   const identity = identityOf(credentials);
@@ -53,7 +53,7 @@ export function joinFleet(
         return hub.problem;
       },
       changed() {},
-      happened() {},
+      publishEvent() {},
       close: () => hub.close(),
     };
   }
@@ -61,14 +61,14 @@ export function joinFleet(
     boot,
     hostname,
     log,
-    placementReport: standing,
+    placementReport: reportPlacement,
     isSettled: () => proxies.known.every((proxy) => proxy.freshness === "known"),
     list: () => proxies.list(),
-    called: (body, context, asked, asking) => end.called(body, context, asked, { isOwnAlone: true, asking }),
+    handleCall: (body, context, asked, asking) => end.handleCall(body, context, asked, { isOwnAlone: true, asking }),
     callerWaits: (asking) => end.leases.renew(asking),
-    refused: (operation, context, code) => end.refused(operation, context, code),
+    recordRefusal: (operation, context, code) => end.recordRefusal(operation, context, code),
     cancel: (key) => end.cancel(key),
-    stream: (target, context) => end.stream(target, context),
+    openStream: (target, context) => end.openStream(target, context),
   });
   return {
     isMachine: true,
@@ -76,7 +76,7 @@ export function joinFleet(
       return machine.problem;
     },
     changed: (isNews) => machine.listChanged(isNews),
-    happened: (event) => machine.publishEvent(event),
+    publishEvent: (event) => machine.publishEvent(event),
     close: () => machine.close(),
   };
 }

@@ -24,7 +24,7 @@ import type { SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { PlacementReport } from "../machines/placement-report.ts";
 import type { SessionRelay } from "../machines/session-relay.ts";
-import { FleetRequestsHere, type FleetRequestsOptions } from "./requests.ts";
+import { type FleetRequestsOptions, IncomingFleetRequests } from "./requests.ts";
 import { FleetStreams } from "./streams.ts";
 
 /** Delay from a change to its heartbeat, and shortest interval between two heartbeats, in ms. */
@@ -44,22 +44,22 @@ interface FleetMachineOptions {
   /** Whether the list is constant until the next report. */
   readonly isSettled: () => boolean;
   readonly list: () => Promise<readonly SessionInfo[]>;
-  readonly called: FleetRequestsOptions["called"];
-  readonly refused: FleetRequestsOptions["refused"];
+  readonly handleCall: FleetRequestsOptions["handleCall"];
+  readonly recordRefusal: FleetRequestsOptions["recordRefusal"];
   readonly cancel: FleetRequestsOptions["cancel"];
   /** A caller with a pending request is still waiting. */
-  readonly callerWaits: (asking: string) => void;
-  readonly stream: (target: string, context: CallContext) => Promise<SessionRelay>;
+  readonly callerWaits: (askerId: string) => void;
+  readonly openStream: (target: string, context: CallContext) => Promise<SessionRelay>;
   readonly log: (text: string, details: Readonly<Record<string, unknown>>) => void;
 }
 
 export class FleetMachine {
   private readonly connection: FleetConnection;
-  private readonly requests: FleetRequestsHere;
+  private readonly requests: IncomingFleetRequests;
   private readonly streams: FleetStreams;
   private rev = 1;
   private connectionCount = 0;
-  private events = 0;
+  private publishedEvents = 0;
   private lastHeartbeat: { readonly settled: boolean; readonly at: number } = { settled: false, at: 0 };
   private changeTimer: Timer | null = null;
   private heartbeatTimer: Timer | null = null;
@@ -69,17 +69,17 @@ export class FleetMachine {
     readonly identity: FleetIdentity,
     private readonly options: FleetMachineOptions,
   ) {
-    const { boot, called, refused, cancel, stream, log } = options;
+    const { boot, handleCall, recordRefusal, cancel, openStream, log } = options;
     this.connection = new FleetConnection(identity, {
       up: () => this.connected(),
       down: () => this.disconnected(),
       refused: (error) => log("the fleet's servers refuse something", { error: error.message }),
     });
     const { connection } = this;
-    this.requests = new FleetRequestsHere({ connection, boot, called, refused, cancel });
-    this.streams = new FleetStreams({ connection, boot, stream });
-    connection.subscribe(requestsTo(identity.user), (message) => this.requests.received(message));
-    connection.subscribe(streamsTo(identity.user), (message) => this.streams.received(message));
+    this.requests = new IncomingFleetRequests({ connection, boot, handleCall, recordRefusal, cancel });
+    this.streams = new FleetStreams({ connection, boot, openStream });
+    connection.subscribe(requestsTo(identity.user), (message) => this.requests.receive(message));
+    connection.subscribe(streamsTo(identity.user), (message) => this.streams.receive(message));
     for (const verb of ["PING", "INFO"] as const) {
       for (const subject of [serviceSubject(verb), serviceSubject(verb, identity.user)]) {
         connection.subscribe(subject, (message) => this.answerProbe(verb, message));
@@ -104,7 +104,7 @@ export class FleetMachine {
     const { boot } = this.options;
     this.connection.publish(
       eventSubject(this.identity.user),
-      JSON.stringify({ boot, seq: ++this.events, event, params }),
+      JSON.stringify({ boot, seq: ++this.publishedEvents, event, params }),
     );
   }
 

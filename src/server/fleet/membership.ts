@@ -16,7 +16,7 @@ export class Membership {
   private membership: FleetJoin | null = null;
   /** Identifies the credentials in use; empty: there are none. */
   private stamp = "";
-  private following: Promise<void> = Promise.resolve();
+  private pendingReload: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly file: FleetFile,
@@ -34,9 +34,9 @@ export class Membership {
   }
 
   /** @throws WshError invalid_credentials, unsafe_path, if the file was named */
-  follow(): Promise<void> {
-    const next = this.following.then(() => this.reload());
-    this.following = next.catch(() => {});
+  rejoin(): Promise<void> {
+    const next = this.pendingReload.then(() => this.reload());
+    this.pendingReload = next.catch(() => {});
     return next;
   }
 
@@ -45,12 +45,12 @@ export class Membership {
     this.membership?.changed(isNews);
   }
 
-  happened(event: LifecycleEvent): void {
-    this.membership?.happened(event);
+  publishEvent(event: LifecycleEvent): void {
+    this.membership?.publishEvent(event);
   }
 
   async close(): Promise<void> {
-    await this.following;
+    await this.pendingReload;
     await this.membership?.close();
     this.membership = null;
   }

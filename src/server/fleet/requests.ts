@@ -11,7 +11,7 @@ import { headerNames, MAX_PARTS, PART_BYTES } from "../../protocol/fleet-message
 import { isInbox, parseRequestSubject, type RequestSubject } from "../../protocol/fleet-subjects.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { ASKING_HEADER, askedBy } from "../../protocol/requests.ts";
-import type { AskedOf } from "../machines/link-end.ts";
+import type { RequestMetaReader } from "../machines/link-end.ts";
 
 /** Maximum concurrent requests; most of them are waits. */
 const MAX_RUNNING = 4096;
@@ -25,9 +25,14 @@ const HEADER_BYTES = 4096;
 export interface FleetRequestsOptions {
   readonly connection: FleetConnection;
   readonly boot: string;
-  readonly called: (body: unknown, context: CallContext, asked: AskedOf, asking: string) => Promise<unknown>;
+  readonly handleCall: (
+    body: unknown,
+    context: CallContext,
+    readMeta: RequestMetaReader,
+    askerId: string,
+  ) => Promise<unknown>;
   /** A request was refused before it was parsed, for the audit log. */
-  readonly refused: (operation: string, context: CallContext, code: string) => void;
+  readonly recordRefusal: (operation: string, context: CallContext, code: string) => void;
   /** The caller of a request with an id no longer wants an answer. */
   readonly cancel: (key: string) => void;
 }
@@ -36,25 +41,25 @@ interface RunningRequest {
   readonly cancel: AbortController;
 }
 
-export class FleetRequestsHere {
+export class IncomingFleetRequests {
   private readonly running = new Map<string, RunningRequest>();
 
   constructor(private readonly options: FleetRequestsOptions) {}
 
-  received(message: FleetMessage): void {
-    const to = parseRequestSubject(message.subject);
+  receive(message: FleetMessage): void {
+    const recipient = parseRequestSubject(message.subject);
     const { reply } = message;
     const { connection, boot } = this.options;
     // The caller chooses the subject of the answer: only its own inbox is allowed.
-    if (to === null || !isInbox(reply, to.user, to.machine)) return;
+    if (recipient === null || !isInbox(reply, recipient.user, recipient.machine)) return;
     if (message.header(headerNames.boot) !== boot) {
       connection.publish(reply, "", { headers: { [headerNames.boot]: boot, [headerNames.refused]: "1" } });
       return;
     }
-    const key = `${to.user} ${message.header(headerNames.key).slice(0, MAX_KEY)}`;
+    const key = `${recipient.user} ${message.header(headerNames.key).slice(0, MAX_KEY)}`;
     const control = message.header(headerNames.control);
-    if (control === "cancel") this.cancel(key, to, message);
-    else if (control === "") void this.answer(to, message, reply, key);
+    if (control === "cancel") this.cancel(key, recipient, message);
+    else if (control === "") void this.answer(recipient, message, reply, key);
   }
 
   /** The connection is lost: answers to running requests would reach no caller. */
@@ -62,9 +67,9 @@ export class FleetRequestsHere {
     for (const { cancel } of this.running.values()) cancel.abort();
   }
 
-  private cancel(key: string, to: RequestSubject, message: FleetMessage): void {
+  private cancel(key: string, recipient: RequestSubject, message: FleetMessage): void {
     try {
-      const { once } = askedIn(message, to.user)({ operation: to.operation, input: null });
+      const { once } = requestMetaReader(message, recipient.user)({ operation: recipient.operation, input: null });
       if (once !== undefined) this.options.cancel(once.key);
     } catch {
       // An invalid id: no request has it.
@@ -72,7 +77,7 @@ export class FleetRequestsHere {
     this.running.get(key)?.cancel.abort();
   }
 
-  private async answer(to: RequestSubject, message: FleetMessage, reply: string, key: string): Promise<void> {
+  private async answer(recipient: RequestSubject, message: FleetMessage, reply: string, key: string): Promise<void> {
     const running: RunningRequest = { cancel: new AbortController() };
     const text = new TextDecoder().decode(message.data);
     let answer: object;
@@ -81,11 +86,13 @@ export class FleetRequestsHere {
         throw new WshError("resource_limit_reached", `${MAX_RUNNING} requests of the fleet are already running`);
       }
       this.running.set(key, running);
-      const context = contextOf(to, running);
-      this.requireAllowed(to, context);
-      const body = bodyOf(text, to.operation);
-      const asking = message.header(ASKING_HEADER);
-      answer = { result: await this.options.called(body, context, askedIn(message, to.user), asking) };
+      const context = contextOf(recipient, running);
+      this.requireAllowed(recipient, context);
+      const body = bodyOf(text, recipient.operation);
+      const askerId = message.header(ASKING_HEADER);
+      answer = {
+        result: await this.options.handleCall(body, context, requestMetaReader(message, recipient.user), askerId),
+      };
     } catch (thrown) {
       answer = { error: WshError.from(thrown).toBody() };
     } finally {
@@ -95,11 +102,11 @@ export class FleetRequestsHere {
   }
 
   /** @throws WshError unknown_method, access_denied */
-  private requireAllowed(to: RequestSubject, context: CallContext): void {
+  private requireAllowed(recipient: RequestSubject, context: CallContext): void {
     try {
-      requireAllowed(to);
+      requireAllowed(recipient);
     } catch (thrown) {
-      this.options.refused(to.operation.slice(0, MAX_OPERATION), context, WshError.from(thrown).code);
+      this.options.recordRefusal(recipient.operation.slice(0, MAX_OPERATION), context, WshError.from(thrown).code);
       throw thrown;
     }
   }
@@ -161,6 +168,6 @@ function contextOf({ access, user }: RequestSubject, { cancel }: RunningRequest)
 }
 
 /** The headers of the request. */
-function askedIn(message: FleetMessage, user: string): AskedOf {
+function requestMetaReader(message: FleetMessage, user: string): RequestMetaReader {
   return (asks) => askedBy((name) => message.header(name) || undefined, `fleet:${user}`, asks);
 }

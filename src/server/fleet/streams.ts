@@ -21,38 +21,38 @@ const SILENCE_MS = 3 * intervals.peerPing + 1_000;
 interface FleetStreamsOptions {
   readonly connection: FleetConnection;
   readonly boot: string;
-  readonly stream: (target: string, context: CallContext) => Promise<SessionRelay>;
+  readonly openStream: (target: string, context: CallContext) => Promise<SessionRelay>;
 }
 
 export class FleetStreams {
-  private readonly open = new Map<string, StreamHere>();
+  private readonly open = new Map<string, IncomingStream>();
 
   constructor(private readonly options: FleetStreamsOptions) {}
 
-  received(message: FleetMessage): void {
-    const to = parseUpSubject(message.subject);
-    const decoded = to === null ? null : decodeStreamMessage(message.data);
-    if (to === null || decoded === null) return;
+  receive(message: FleetMessage): void {
+    const recipient = parseUpSubject(message.subject);
+    const decoded = recipient === null ? null : decodeStreamMessage(message.data);
+    if (recipient === null || decoded === null) return;
     const { connection, boot } = this.options;
-    const key = `${to.user} ${to.access} ${to.stream}`;
+    const key = `${recipient.user} ${recipient.access} ${recipient.stream}`;
     if (message.header(headerNames.boot) !== boot) {
       const { reply } = message;
-      if (isInbox(reply, to.user, to.machine)) {
+      if (isInbox(reply, recipient.user, recipient.machine)) {
         connection.publish(reply, "", { headers: { [headerNames.boot]: boot, [headerNames.refused]: "1" } });
       }
       return;
     }
     const stream = this.open.get(key);
-    if (stream !== undefined) stream.received(decoded.number, decoded.message);
+    if (stream !== undefined) stream.receive(decoded.number, decoded.message);
     else if (decoded.message.kind === "open" && decoded.number === 0) {
       // A message that JetStream was induced to send does not have such a reply subject.
-      if (!isInbox(message.reply, to.user, to.machine)) return;
-      const made = new StreamHere(connection, to, () => this.open.delete(key));
-      this.open.set(key, made);
-      void made.begin(this.options.stream(decoded.message.open.target, contextOf(to)));
+      if (!isInbox(message.reply, recipient.user, recipient.machine)) return;
+      const incoming = new IncomingStream(connection, recipient, () => this.open.delete(key));
+      this.open.set(key, incoming);
+      void incoming.begin(this.options.openStream(decoded.message.open.target, contextOf(recipient)));
     } else if (decoded.message.kind !== "close") {
       // From before this server's start, or already ended: its other end is notified.
-      connection.publish(downSubject(to), encodeStreamMessage({ kind: "close" }, 0));
+      connection.publish(downSubject(recipient), encodeStreamMessage({ kind: "close" }, 0));
     }
   }
 
@@ -62,10 +62,10 @@ export class FleetStreams {
   }
 }
 
-class StreamHere implements RelayPeer {
+class IncomingStream implements RelayPeer {
   private relay: SessionRelay | null = null;
   private sentCount = 0;
-  private arrived = 1;
+  private nextNumber = 1;
   private isOver = false;
   private silence: Timer;
 
@@ -89,9 +89,9 @@ class StreamHere implements RelayPeer {
     }
   }
 
-  received(number: number, message: StreamMessage): void {
+  receive(number: number, message: StreamMessage): void {
     this.silence.refresh();
-    const isNext = number === this.arrived++;
+    const isNext = number === this.nextNumber++;
     const isOver = !isNext || message.kind === "open" || message.kind === "close";
     if (isOver) this.end();
     // The relay may retain its input.

@@ -14,7 +14,7 @@ import { answerOf } from "./answer-addresses.ts";
 
 /** Mounted before admission: its callers have no token. */
 export function mountAnswers(app: Hono<AppEnv>, instance: Instance, call: Call): void {
-  const wrong = new FailedAttempts();
+  const failedAttempts = new FailedAttempts();
   app.post("/notice/:code", async (c) => {
     const { peer, agent } = c.env;
     c.header("Cache-Control", "no-store");
@@ -23,7 +23,7 @@ export function mountAnswers(app: Hono<AppEnv>, instance: Instance, call: Call):
     if (agent !== null) throw new WshError("access_denied", `${agent} may not answer for the person`);
     const addressed = answerOf(ensureNoticeKey(instance), c.req.param("code"));
     if (addressed === null) {
-      wrong.add(peer);
+      failedAttempts.add(peer);
       const hint =
         "The address of each button is in its notice; the question can also be answered at a terminal or in the page.";
       throw new WshError("auth_invalid", "this is not an address of a notice", { hint });

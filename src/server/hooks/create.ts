@@ -14,12 +14,12 @@ import { answerCode } from "./answer-addresses.ts";
 import { deliver, type NoticeAction } from "./deliver.ts";
 import { Hooks } from "./hooks.ts";
 
-export function createHooks(options: GatewayOptions, call: Call, rested: () => void): Hooks {
+export function createHooks(options: GatewayOptions, call: Call, onIdle: () => void): Hooks {
   const { instance, logger, hooks, settings } = options;
   return new Hooks({
     instance,
     logger,
-    rested,
+    onIdle,
     events: eventsDir(instance),
     files: new HookFiles(instance),
     consumers: () => hooks?.consumers() ?? [],

@@ -54,16 +54,16 @@ interface HooksPort {
   /** Runs the line of a `do`. @throws WshError of the operation */
   operate(line: string, event: RecordedEvent, agent: string | undefined, signal: AbortSignal): Promise<unknown>;
   /** Called when no job is waiting or running. */
-  rested(): void;
+  onIdle(): void;
 }
 
 interface Rate {
   /** Times of the hook's last runs, in ms. */
   runTimes: number[];
-  running: number;
-  waiting: number;
+  runningCount: number;
+  waitingCount: number;
   /** Time of the last log line about omitted runs, in ms. */
-  reported: number;
+  reportedAt: number;
 }
 
 /** A hook, with the AI agent for which it runs. */
@@ -72,7 +72,7 @@ type EventConsumerOfAgent = EventConsumer & Pick<OwnedHook, "agent">;
 export class Hooks {
   private readonly waitingJobs: { readonly name: string; readonly job: HookJob }[] = [];
   private readonly rates = new Map<string, Rate>();
-  private running = 0;
+  private runningCount = 0;
   private watch: Disposable | null = null;
   private timer: Timer | null = null;
   private reader: EventReader | null = null;
@@ -82,7 +82,7 @@ export class Hooks {
 
   /** Number of waiting and running jobs: the server does not end on its own meanwhile. */
   get pending(): number {
-    return this.waitingJobs.length + this.running + (this.timer === null ? 0 : 1);
+    return this.waitingJobs.length + this.runningCount + (this.timer === null ? 0 : 1);
   }
 
   start(): void {
@@ -119,14 +119,14 @@ export class Hooks {
     this.watch?.[Symbol.dispose]();
     clearTimeout(this.timer ?? undefined);
     const deadline = performance.now() + LAST_MS;
-    while (this.running > 0 && performance.now() < deadline) await Bun.sleep(GATHER_MS);
+    while (this.runningCount > 0 && performance.now() < deadline) await Bun.sleep(GATHER_MS);
   }
 
   private scheduleRead(): void {
     this.timer ??= setTimeout(() => {
       this.timer = null;
       this.readJournal();
-      this.restAfterRun();
+      this.notifyIfIdle();
     }, GATHER_MS);
   }
 
@@ -155,7 +155,7 @@ export class Hooks {
     const triggered = all.filter((each) => isWanted(each, event));
     // A channel sends one notice, even if several tables request it.
     return triggered.filter(
-      (each, at) => !isNotify(each) || triggered.findIndex((other) => isSameWay(other, each)) === at,
+      (each, at) => !isNotify(each) || triggered.findIndex((other) => isSameChannel(other, each)) === at,
     );
   }
 
@@ -167,22 +167,23 @@ export class Hooks {
     const { on: _, ...plain } = event;
     const job: HookJob = { event: plain, wanted, key: JSON.stringify(consumer), ...defined({ agent }) };
     const rate = this.rateOf(job.key);
-    const isFull = this.waitingJobs.length >= MAX_WAITING && rate.waiting > 0;
-    if (isFull || rate.waiting >= MAX_WAITING_EACH) this.leaveOut(job, rate, "too many runs are waiting");
-    else if (rate.runTimes.length >= wanted.a_minute && rate.running < atOnce(wanted)) this.leaveOut(job, rate);
+    const isFull = this.waitingJobs.length >= MAX_WAITING && rate.waitingCount > 0;
+    if (isFull || rate.waitingCount >= MAX_WAITING_EACH) this.reportSkipped(job, rate, "too many runs are waiting");
+    else if (rate.runTimes.length >= wanted.a_minute && rate.runningCount < concurrencyOf(wanted))
+      this.reportSkipped(job, rate);
     else {
       try {
         this.port.files.write(name, job);
         this.add(name, job);
       } catch (thrown) {
-        this.leaveOut(job, rate, thrown instanceof Error ? thrown.message : String(thrown));
+        this.reportSkipped(job, rate, thrown instanceof Error ? thrown.message : String(thrown));
       }
     }
   }
 
   private add(name: string, job: HookJob): void {
     this.waitingJobs.push({ name, job });
-    this.rateOf(job.key).waiting++;
+    this.rateOf(job.key).waitingCount++;
   }
 
   private begin(): void {
@@ -191,75 +192,75 @@ export class Hooks {
       if (next === undefined) break;
       const { name, job } = next;
       const rate = this.rateOf(job.key);
-      const isFull = this.running >= MAX_PROGRAMS && rate.running > 0;
-      if (isFull || rate.running >= atOnce(job.wanted)) {
+      const isFull = this.runningCount >= MAX_PROGRAMS && rate.runningCount > 0;
+      if (isFull || rate.runningCount >= concurrencyOf(job.wanted)) {
         at++;
         continue;
       }
       this.waitingJobs.splice(at, 1);
-      rate.waiting--;
+      rate.waitingCount--;
       if (rate.runTimes.length < job.wanted.a_minute) {
         void this.run(name, job, rate);
         continue;
       }
       this.port.files.remove(name);
-      this.leaveOut(job, rate);
+      this.reportSkipped(job, rate);
     }
   }
 
-  private leaveOut({ key }: HookJob, rate: Rate, why = "it ran too often within a minute"): void {
+  private reportSkipped({ key }: HookJob, rate: Rate, why = "it ran too often within a minute"): void {
     const now = performance.now();
-    if (now - rate.reported < MINUTE_MS) return;
-    rate.reported = now;
+    if (now - rate.reportedAt < MINUTE_MS) return;
+    rate.reportedAt = now;
     this.port.logger.warn(`a run of a hook was skipped: ${why}`, { hook: key });
   }
 
   private rateOf(key: string): Rate {
-    const since = performance.now() - MINUTE_MS;
+    const windowStart = performance.now() - MINUTE_MS;
     let rate = this.rates.get(key);
     if (rate === undefined) {
       // Drops the rates of ended sessions.
-      for (const [other, { runTimes, running, waiting }] of this.rates)
-        if (running + waiting === 0 && (runTimes.at(-1) ?? 0) < since) this.rates.delete(other);
-      rate = { runTimes: [], running: 0, waiting: 0, reported: Number.NEGATIVE_INFINITY };
+      for (const [other, { runTimes, runningCount, waitingCount }] of this.rates)
+        if (runningCount + waitingCount === 0 && (runTimes.at(-1) ?? 0) < windowStart) this.rates.delete(other);
+      rate = { runTimes: [], runningCount: 0, waitingCount: 0, reportedAt: Number.NEGATIVE_INFINITY };
       this.rates.set(key, rate);
     }
-    rate.runTimes = rate.runTimes.filter((at) => at > since);
+    rate.runTimes = rate.runTimes.filter((at) => at > windowStart);
     return rate;
   }
 
   private async run(name: string, job: HookJob, rate: Rate): Promise<void> {
     rate.runTimes.push(performance.now());
-    rate.running++;
-    this.running++;
+    rate.runningCount++;
+    this.runningCount++;
     try {
       const other = await this.perform(name, job);
       if (other !== null) this.adopt(name, other);
     } finally {
-      rate.running--;
-      this.running--;
+      rate.runningCount--;
+      this.runningCount--;
       if (!this.isOver) this.begin();
-      this.restAfterRun();
+      this.notifyIfIdle();
     }
   }
 
   /** @returns the process that runs it instead, begun by an earlier server */
   private async perform(name: string, { wanted, event, key, agent }: HookJob): Promise<number | null> {
     const { files, logger } = this.port;
-    const about = { hook: key, session: event.session };
+    const logFields = { hook: key, session: event.session };
     const acting = defined({ WSH_AGENT: agent });
-    if (isNotify(wanted)) return this.notify(name, wanted, event, acting, about);
+    if (isNotify(wanted)) return this.notify(name, wanted, event, acting, logFields);
     const hook = wanted;
     if (hook.do !== undefined) {
       if (!files.take(name)) return null;
       await this.port.operate(hook.do, event, agent, AbortSignal.timeout(OPERATION_MS)).catch((thrown: unknown) => {
-        logger.warn("a hook's operation failed", { ...about, error: WshError.from(thrown).message });
+        logger.warn("a hook's operation failed", { ...logFields, error: WshError.from(thrown).message });
       });
       files.remove(name, process.pid);
       return null;
     }
     const variables = { ...hookVariables(event), ...acting };
-    return this.runProgram(name, hook.run ?? [], variables, event, hook.timeout_seconds * 1000, about);
+    return this.runProgram(name, hook.run ?? [], variables, event, hook.timeout_seconds * 1000, logFields);
   }
 
   private async notify(
@@ -267,16 +268,16 @@ export class Hooks {
     notify: Notify,
     event: RecordedEvent,
     acting: Readonly<Record<string, string>>,
-    about: object,
+    logFields: object,
   ): Promise<number | null> {
     const { files, logger } = this.port;
-    const whole = noticeFor(notify, event);
-    if (whole === null) {
+    const fullNotice = noticeFor(notify, event);
+    if (fullNotice === null) {
       files.remove(name);
       return null;
     }
     const isOpen = this.port.isOpen();
-    const readable = isOpen ? whole : bareNotice(whole);
+    const readable = isOpen ? fullNotice : bareNotice(fullNotice);
     // An agent that chose the settings would get the buttons for the person's answers.
     const notice = acting.WSH_AGENT === undefined ? readable : { ...readable, answers: [] };
     if (notify.run !== undefined) {
@@ -284,12 +285,12 @@ export class Hooks {
       const text = { WSH_NOTICE, WSH_NOTICE_TITLE, WSH_NOTICE_TEXT };
       const variables = { ...text, ...(isOpen ? hookVariables(event) : {}), ...acting };
       if (!isOpen) files.writeInput(name, notice);
-      return this.runProgram(name, notify.run, variables, event, MINUTE_MS, about);
+      return this.runProgram(name, notify.run, variables, event, MINUTE_MS, logFields);
     }
     if (!files.take(name)) return null;
     await this.port.notify(notify, notice, event).catch((thrown: unknown) => {
       logger.warn("a notice was not delivered", {
-        ...about,
+        ...logFields,
         error: thrown instanceof Error ? thrown.message : `${thrown}`,
       });
     });
@@ -303,7 +304,7 @@ export class Hooks {
     variables: Readonly<Record<string, string>>,
     event: RecordedEvent,
     timeoutMs: number,
-    about: object,
+    logFields: object,
   ): Promise<number | null> {
     const { files, logger, instance } = this.port;
     const end = await runHookProgram({
@@ -319,9 +320,10 @@ export class Hooks {
     if (taken !== undefined && taken.pid !== end.pid) return taken.pid;
     files.remove(name, end.pid);
     const words = output === "" ? {} : { output };
-    if (exit_code === 0) logger.info("a hook ran", { ...about, ...words });
-    else if (timedOut) logger.warn("a hook was killed at its time limit", { ...about, ...words });
-    else logger.warn("a hook failed", { ...about, exit_code, signal, ...(error === undefined ? words : { error }) });
+    if (exit_code === 0) logger.info("a hook ran", { ...logFields, ...words });
+    else if (timedOut) logger.warn("a hook was killed at its time limit", { ...logFields, ...words });
+    else
+      logger.warn("a hook failed", { ...logFields, exit_code, signal, ...(error === undefined ? words : { error }) });
     return null;
   }
 
@@ -340,20 +342,20 @@ export class Hooks {
     }
     const { wanted: consumer, key } = begun.job;
     const rate = this.rateOf(key);
-    rate.running++;
-    this.running++;
+    rate.runningCount++;
+    this.runningCount++;
     const deadline = begun.begunAt + (isNotify(consumer) ? MINUTE_MS : consumer.timeout_seconds * 1000);
-    const look = (): void => {
+    const checkProgram = (): void => {
       if (isOurs() && Date.now() < deadline) return;
       clearInterval(timer);
       if (isOurs()) endMarked(pid, marks, "SIGKILL");
       files.remove(name, pid);
-      rate.running--;
-      this.running--;
+      rate.runningCount--;
+      this.runningCount--;
       this.begin();
-      this.restAfterRun();
+      this.notifyIfIdle();
     };
-    const timer = setInterval(look, CHECK_MS);
+    const timer = setInterval(checkProgram, CHECK_MS);
     timer.unref();
   }
 
@@ -361,17 +363,17 @@ export class Hooks {
     return [`${HOOK_MARK}=${name}`, `WSH_SOCKET=${this.port.instance.httpSocket}`];
   }
 
-  private restAfterRun(): void {
-    if (this.pending === 0) this.port.rested();
+  private notifyIfIdle(): void {
+    if (this.pending === 0) this.port.onIdle();
   }
 }
 
 /** Maximum concurrent programs of one hook or channel. */
-function atOnce(wanted: EventConsumer): number {
+function concurrencyOf(wanted: EventConsumer): number {
   return isNotify(wanted) ? NOTICES_AT_ONCE : wanted.at_once;
 }
 
-function isSameWay(one: EventConsumer, other: Notify): boolean {
+function isSameChannel(one: EventConsumer, other: Notify): boolean {
   if (!isNotify(one) || one.way !== other.way || one.url !== other.url) return false;
   return JSON.stringify(one.run) === JSON.stringify(other.run);
 }

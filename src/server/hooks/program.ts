@@ -79,7 +79,7 @@ export function runHookProgram({ job, argv, env, marks, cwd, timeoutMs }: HookPr
       endMarked(child.pid, marks, "SIGTERM");
       killing = setTimeout(() => endMarked(child.pid, marks, "SIGKILL"), TERM_MS);
     }, timeoutMs);
-    const ended = (end: Omit<HookEnd, "output" | "timedOut" | "pid">): void => {
+    const finish = (end: Omit<HookEnd, "output" | "timedOut" | "pid">): void => {
       clearTimeout(timer);
       clearTimeout(killing ?? undefined);
       if (timedOut) endMarked(child.pid, marks, "SIGKILL");
@@ -89,8 +89,8 @@ export function runHookProgram({ job, argv, env, marks, cwd, timeoutMs }: HookPr
         resolve({ ...end, pid: child.pid ?? null, output: output.trimEnd(), timedOut });
       }, REST_MS);
     };
-    child.on("error", (error) => ended({ exit_code: null, signal: null, error: error.message }));
-    child.on("exit", (exit_code, signal) => ended({ exit_code, signal }));
+    child.on("error", (error) => finish({ exit_code: null, signal: null, error: error.message }));
+    child.on("exit", (exit_code, signal) => finish({ exit_code, signal }));
   });
 }
 

@@ -12,7 +12,7 @@ import { ACTING_HEADER, REQUEST_HEADERS } from "../../protocol/requests.ts";
 import { type Admitted, checkOrigin, checkToken, type GuardPolicy } from "../auth/guard.ts";
 import type { RateLimit } from "../auth/rate-limit.ts";
 import type { Tickets } from "../auth/tickets.ts";
-import type { AppContext, AppEnv, Refused } from "./context.ts";
+import type { AppContext, AppEnv, RefusedRequest } from "./context.ts";
 import { CURSOR_HEADER, PANE_HEADER, WARNING_HEADER } from "./request.ts";
 
 export interface AdmissionOptions {
@@ -22,7 +22,7 @@ export interface AdmissionOptions {
   /** Requests over TCP, per peer; absent: no limit. */
   readonly rateLimit?: RateLimit;
   /** A request was refused because of invalid or missing credentials. */
-  readonly refused?: (code: string, request: Refused) => void;
+  readonly recordRefusal?: (code: string, request: RefusedRequest) => void;
 }
 
 /** Sets the `verdict` of an admitted request; all others end here. */
@@ -40,7 +40,7 @@ function checked(options: AdmissionOptions, c: AppContext): Admitted {
     return admit(options, c);
   } catch (thrown) {
     const { peer } = c.env;
-    options.refused?.(WshError.from(thrown).code, { method: c.req.method, path: c.req.path, peer });
+    options.recordRefusal?.(WshError.from(thrown).code, { method: c.req.method, path: c.req.path, peer });
     throw thrown;
   }
 }

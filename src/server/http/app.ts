@@ -22,7 +22,7 @@ export interface AppOptions extends AdmissionOptions {
   /** Path before every route ("/p"), "": none. */
   readonly basePrefix: string;
   /** Mounts routes that need no token and check their callers themselves. */
-  readonly before?: (app: Hono<AppEnv>) => void;
+  readonly mountBeforeAdmission?: (app: Hono<AppEnv>) => void;
   /** Mounts other routes (WebSocket, MCP, documentation) behind the same checks. */
   readonly extend?: (app: Hono<AppEnv>) => void;
 }
@@ -67,7 +67,7 @@ function createRoutes(options: AppOptions): Hono<AppEnv> {
   );
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (options.guard.corsOrigins.size > 0) app.use(allowOrigins(options.guard.corsOrigins));
-  options.before?.(app);
+  options.mountBeforeAdmission?.(app);
   app.use(admission(options));
   app.use(limitBody(MAX_BODY_BYTES, errorResponse));
   app.use(readBody(BODY_MS, errorResponse));

@@ -41,7 +41,7 @@ function brokenBody(): WshError {
  */
 export function readBody(patienceMs: number, answer: (error: WshError, path: string) => Response): MiddlewareHandler {
   return async (c, next) => {
-    const came = c.req.raw.body === null ? "whole" : await comesWithin(patienceMs, c);
+    const came = c.req.raw.body === null ? "whole" : await arrivesWithin(patienceMs, c);
     if (came === "whole") return next();
     const error =
       came === "broken"
@@ -59,7 +59,7 @@ export function readBody(patienceMs: number, answer: (error: WshError, path: str
   };
 }
 
-async function comesWithin(patienceMs: number, c: Context): Promise<"whole" | "broken" | "late"> {
+async function arrivesWithin(patienceMs: number, c: Context): Promise<"whole" | "broken" | "late"> {
   const late = Promise.withResolvers<"late">();
   const timer = setTimeout(() => late.resolve("late"), patienceMs);
   const read = c.req.arrayBuffer().then(

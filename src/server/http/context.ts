@@ -29,7 +29,7 @@ export type AppEnv = {
 export type AppContext = Context<AppEnv>;
 
 /** The recorded part of a refused request: without its query, which may contain a ticket. */
-export interface Refused {
+export interface RefusedRequest {
   readonly method: string;
   readonly path: string;
   readonly peer: string | null;

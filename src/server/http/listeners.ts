@@ -10,7 +10,7 @@ import { bindAside } from "../../registry/single-server.ts";
 import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 import { type Bind, hostName, isLoopback } from "./address.ts";
 import type { AppEnv, RequestOrigin } from "./context.ts";
-import { doubtAbout, readTls, type TlsFiles, type TlsPem } from "./tls-files.ts";
+import { certificateProblem, readTls, type TlsFiles, type TlsPem } from "./tls-files.ts";
 import { UnixFront } from "./unix-front.ts";
 
 /** Seconds of silence after which a TCP connection is closed; routes that wait disable it for themselves. */
@@ -152,8 +152,8 @@ export class Listeners {
   }
 
   /** Why clients will refuse the certificate; null: they accept it, or there is none. */
-  get certificateDoubt(): string | null {
-    return this.pem === null ? null : doubtAbout(this.pem, Date.now());
+  get certificateProblem(): string | null {
+    return this.pem === null ? null : certificateProblem(this.pem, Date.now());
   }
 
   /**

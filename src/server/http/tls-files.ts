@@ -30,20 +30,20 @@ export function readTls({ cert, key }: TlsFiles): TlsPem {
 }
 
 /** Why clients will refuse the certificate at this time; null when its dates are valid. */
-export function doubtAbout({ certPem }: TlsPem, now: number): string | null {
+export function certificateProblem({ certPem }: TlsPem, now: number): string | null {
   const { validFrom, validTo } = new X509Certificate(certPem);
   if (Date.parse(validTo) < now) return `it expired on ${validTo}`;
   return Date.parse(validFrom) > now ? `it is not valid before ${validFrom}` : null;
 }
 
-function readPem(what: string, path: string, pattern: RegExp): string {
+function readPem(label: string, path: string, pattern: RegExp): string {
   let text: string;
   try {
     text = readRegularFile(path);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new WshError("invalid_request", `the TLS ${what} cannot be read: ${reason}`, {}, { cause });
+    throw new WshError("invalid_request", `the TLS ${label} cannot be read: ${reason}`, {}, { cause });
   }
   if (pattern.test(text)) return text;
-  throw new WshError("invalid_request", `${path} does not contain a PEM ${what}`);
+  throw new WshError("invalid_request", `${path} does not contain a PEM ${label}`);
 }

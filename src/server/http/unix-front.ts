@@ -63,18 +63,18 @@ export class UnixFront {
         this.endUnused();
       }
       wire.end();
-      there?.end();
+      upstream?.end();
     };
     this.open.add(end);
-    let there: Wire | null = null;
+    let upstream: Wire | null = null;
     /** Whether the server has closed while the client still reads the rest. */
     let isAnswered = false;
-    const toServer = new Outbox((bytes) => there?.write(bytes) ?? 0);
+    const toServer = new Outbox((bytes) => upstream?.write(bytes) ?? 0);
     const toClient = new Outbox((bytes) => wire.write(bytes));
     const events: WireEvents = {
       data(bytes) {
         toClient.write(new Uint8Array(bytes));
-        if (toClient.pending > 0) there?.pause();
+        if (toClient.pending > 0) upstream?.pause();
       },
       drain() {
         if (toServer.drain()) wire.resume();
@@ -85,19 +85,19 @@ export class UnixFront {
       },
     };
     Wire.connect(socket.path, events).then((connected) => {
-      there = connected;
+      upstream = connected;
       if (!this.open.has(end)) connected.end();
       else if (!toServer.drain()) wire.pause();
     }, end);
     return {
       data(bytes) {
         toServer.write(new Uint8Array(bytes));
-        if (there !== null && toServer.pending > 0) wire.pause();
+        if (upstream !== null && toServer.pending > 0) wire.pause();
       },
       drain() {
         if (!toClient.drain()) return;
         if (isAnswered) end();
-        else there?.resume();
+        else upstream?.resume();
       },
       close: end,
     };

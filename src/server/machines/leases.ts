@@ -12,7 +12,7 @@ const LEASE_MS = 20_000;
 
 class Lease {
   readonly expired = new AbortController();
-  waits = 0;
+  waitCount = 0;
   private heardAt = 0;
   private timer: Disposable;
 
@@ -43,30 +43,30 @@ export class Leases {
 
   constructor(private readonly clock: Clock = systemClock) {}
 
-  renew(asking: string): void {
-    this.leases.get(asking)?.renew();
+  renew(askerId: string): void {
+    this.leases.get(askerId)?.renew();
   }
 
   /**
-   * @param asking the asking machine's id; empty: no lease
+   * @param askerId the asking machine's id; empty: no lease
    * @throws WshError server_unavailable after silence of the asking machine, and errors of `wait`
    */
-  async during<T>(asking: string, signal: AbortSignal, wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (asking === "") return wait(signal);
-    const lease = this.leases.get(asking) ?? new Lease(this.clock);
-    this.leases.set(asking, lease);
+  async holdWhile<T>(askerId: string, signal: AbortSignal, wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (askerId === "") return wait(signal);
+    const lease = this.leases.get(askerId) ?? new Lease(this.clock);
+    this.leases.set(askerId, lease);
     lease.renew();
-    lease.waits++;
-    const { signal: over } = lease.expired;
-    using either = eitherSignal(signal, over);
+    lease.waitCount++;
+    const { signal: expired } = lease.expired;
+    using either = eitherSignal(signal, expired);
     try {
       const answer = await wait(either.signal);
-      if (!over.aborted) return answer;
+      if (!expired.aborted) return answer;
       throw new WshError("server_unavailable", "the requesting machine was silent");
     } finally {
-      if (--lease.waits === 0 || over.aborted) {
+      if (--lease.waitCount === 0 || expired.aborted) {
         lease[Symbol.dispose]();
-        if (this.leases.get(asking) === lease) this.leases.delete(asking);
+        if (this.leases.get(askerId) === lease) this.leases.delete(askerId);
       }
     }
   }

@@ -29,7 +29,7 @@ import { type RelayOptions, SessionRelay } from "./session-relay.ts";
 const MAX_STREAMS = 1024;
 
 /** A request's metadata: its id, its deadline. */
-export type AskedOf = (asks: Parameters<typeof askedBy>[2]) => RequestMeta;
+export type RequestMetaReader = (describeRequest: Parameters<typeof askedBy>[2]) => RequestMeta;
 
 interface LinkEndOptions {
   readonly call: Call;
@@ -41,7 +41,7 @@ interface LinkEndOptions {
   readonly idempotentCalls: Pick<IdempotentCalls, "cancel">;
   readonly audit: AuditLog | null;
   /** A stream opened or closed. */
-  readonly changed: () => void;
+  readonly streamsChanged: () => void;
 }
 
 export class LinkEnd {
@@ -51,7 +51,7 @@ export class LinkEnd {
   constructor(private readonly options: LinkEndOptions) {}
 
   /** Open streams, which keep an ephemeral server alive. */
-  get holders(): number {
+  get streamCount(): number {
     return this.streams.size;
   }
 
@@ -60,22 +60,22 @@ export class LinkEnd {
    * @param context from the transport: its access, its id, its signal
    * @param isOwnAlone whether to use only this machine's sessions, not those that it reaches itself
    */
-  async called(
+  async handleCall(
     body: unknown,
     context: CallContext,
-    asked: AskedOf,
-    { isOwnAlone = false, asking = "" } = {},
+    readMeta: RequestMetaReader,
+    { isOwnAlone = false, asking: askerId = "" } = {},
   ): Promise<unknown> {
     const { operation, input, session, caller } = this.read(body, context);
     const place = operation.scope === "server" || session === undefined ? {} : { session };
-    const ownInput =
+    const localInput =
       isOwnAlone && operation.name === "sessions.list" ? { ...Object(input), server: localMachine } : input;
-    if (isOwnAlone && this.options.machineOf(operation.name, ownInput, { ...context, ...place }) !== null) {
+    if (isOwnAlone && this.options.machineOf(operation.name, localInput, { ...context, ...place }) !== null) {
       throw new WshError("access_denied", "a machine of a fleet answers only for itself");
     }
-    const once = asked({ operation: operation.name, target: session, input });
+    const once = readMeta({ operation: operation.name, target: session, input });
     const call = async (signal: AbortSignal): Promise<unknown> =>
-      (await this.options.call(operation.name, ownInput as never, {
+      (await this.options.call(operation.name, localInput as never, {
         ...context,
         ...once,
         ...place,
@@ -83,11 +83,11 @@ export class LinkEnd {
         caller,
         signal,
       })) ?? {};
-    return operation.access === "observe" ? this.leases.during(asking, context.signal, call) : call(context.signal);
+    return operation.access === "observe" ? this.leases.holdWhile(askerId, context.signal, call) : call(context.signal);
   }
 
   /** Records a request that the transport refused before it became a call. */
-  refused(operation: string, context: CallContext, code: string): void {
+  recordRefusal(operation: string, context: CallContext, code: string): void {
     this.options.audit?.write({ operation, input: null, context, result: code, ms: 0 });
   }
 
@@ -95,11 +95,16 @@ export class LinkEnd {
    * The same for a machine that this server reaches; the answer is as that machine gives it. @throws WshError of its
    * link
    */
-  async calledThere(machine: string, body: unknown, context: CallContext, asked: AskedOf): Promise<unknown> {
+  async forwardCall(
+    machine: string,
+    body: unknown,
+    context: CallContext,
+    readMeta: RequestMetaReader,
+  ): Promise<unknown> {
     const { operation, input, session, caller } = this.read(body, context);
     requireAccess(operation, context.access);
     requireAllSessions(context, `${operation.name} on another machine`);
-    const { once, deadline } = asked({ operation: operation.name, target: session, input });
+    const { once, deadline } = readMeta({ operation: operation.name, target: session, input });
     return this.options.machines.link(machine).call(operation.name, input as never, {
       caller,
       access: context.access,
@@ -121,21 +126,21 @@ export class LinkEnd {
     const { name, kind, share, agent } = caller;
     const id = `${context.caller.id}:${caller.id}`;
     // The caller's rights come from the transport.
-    const known: Caller = {
+    const actingCaller: Caller = {
       ...actingAt(context.caller, share),
       kind,
       id,
       connected: false,
       ...defined({ name, agent: context.caller.agent ?? agent }),
     };
-    return { operation, input: input ?? {}, session, caller: known };
+    return { operation, input: input ?? {}, session, caller: actingCaller };
   }
 
   /**
    * The socket of a session, for a peer that is provided later. @throws WshError session_not_found,
    * resource_limit_reached
    */
-  async stream(target: string, context: CallContext): Promise<SessionRelay> {
+  async openStream(target: string, context: CallContext): Promise<SessionRelay> {
     const began = performance.now();
     let proxy: Awaited<ReturnType<typeof findOrShow>> | null = null;
     let failure: WshError | null = null;
@@ -168,7 +173,7 @@ export class LinkEnd {
   /**
    * The socket of a session on a machine that this server reaches. @throws WshError machine_not_found, access_denied
    */
-  streamThere(machine: string, target: string, context: CallContext): SessionRelay {
+  forwardStream(machine: string, target: string, context: CallContext): SessionRelay {
     requireAllSessions(context, "a stream of another machine");
     const { open } = this.options.machines.link(machine).dial(target);
     return this.relay(context, open, { isPassedOn: true });
@@ -177,19 +182,19 @@ export class LinkEnd {
   private relay(
     context: CallContext,
     connect: (events: WireEvents) => Promise<Carrier>,
-    how: Pick<RelayOptions, "isPassedOn" | "target">,
+    relayOptions: Pick<RelayOptions, "isPassedOn" | "target">,
   ): SessionRelay {
     const share = shareOf(context);
     requireRoom(MAX_STREAMS, share, this.streams.values(), "streams are open");
     const relay: SessionRelay = new SessionRelay({
       connect,
-      by: { access: context.access, caller: context.caller },
+      acting: { access: context.access, caller: context.caller },
       id: `${context.caller.id}#${crypto.randomUUID()}`,
-      ...how,
-      ...defined({ ended: context.ended }),
+      ...relayOptions,
+      ...defined({ endSignal: context.ended }),
       closed: () => {
         this.streams.delete(relay);
-        this.options.changed();
+        this.options.streamsChanged();
       },
     });
     this.streams.set(relay, share);

@@ -6,7 +6,7 @@
 import { orUntil } from "../../base/deadline.ts";
 import type { Link } from "../../cluster/link.ts";
 import type { Machines } from "../../cluster/machines.ts";
-import { type Candidate, orderOf, placementOrder, suits } from "../../cluster/placement.ts";
+import { type Candidate, isSuitable, orderOf, placementOrder } from "../../cluster/placement.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationInput, OperationOutput } from "../../operations/table.ts";
 import { type ErrorCode, WshError } from "../../protocol/errors.ts";
@@ -35,7 +35,7 @@ const refusals: ReadonlySet<ErrorCode> = new Set([
 type Create = OperationInput<"sessions.create">;
 type Created = OperationOutput<"sessions.create">;
 /** Starts the session on one machine. */
-type CreateThere = (machine: string, input: Create) => Promise<Created>;
+type CreateOnMachine = (machine: string, input: Create) => Promise<Created>;
 
 /** The place in a call that creates a session; null: none. @throws WshError invalid_request */
 export function placeOf(input: unknown): PlacementRule | null {
@@ -45,7 +45,7 @@ export function placeOf(input: unknown): PlacementRule | null {
 }
 
 /** A call with a place names no machine. @throws WshError invalid_request */
-export function requireOpen(input: unknown, { machine }: Pick<CallContext, "machine">): void {
+export function requireNoMachine(input: unknown, { machine }: Pick<CallContext, "machine">): void {
   const { server, name }: Readonly<Record<string, unknown>> = Object(input);
   const named = machine ?? server ?? (typeof name === "string" ? parsePlace(name).machine : null);
   if (named === null) return;
@@ -56,7 +56,7 @@ export function requireOpen(input: unknown, { machine }: Pick<CallContext, "mach
 
 /** Machines that may have started the session of a request, by its key: a repetition goes only to them. */
 export class SessionPlacement {
-  private readonly unknown = new Map<string, string>();
+  private readonly possibleMachines = new Map<string, string>();
 
   constructor(private readonly machines: Machines) {}
 
@@ -70,12 +70,12 @@ export class SessionPlacement {
     { signal }: Pick<CallContext, "signal">,
     { key }: Pick<RequestKey, "key">,
     isOwn: boolean,
-    create: CreateThere,
+    create: CreateOnMachine,
   ): Promise<Created> {
-    const before = this.unknown.get(key);
-    const candidates = before === undefined ? await candidatesOf(this.machines, tags) : [];
+    const previous = this.possibleMachines.get(key);
+    const candidates = previous === undefined ? await candidatesOf(this.machines, tags) : [];
     const chosen = isOwn ? orderOf(candidates, tags, key) : placementOrder(candidates, tags, Math.random);
-    const order = before === undefined ? chosen : [before];
+    const order = previous === undefined ? chosen : [previous];
     if (order.length === 0) throw noMachine(candidates, tags, this.machines.fleet?.problem ?? null);
     const failures: string[] = [];
     for (const machine of order) {
@@ -85,7 +85,7 @@ export class SessionPlacement {
       } catch (thrown) {
         const error = WshError.from(thrown);
         if (error.code === "outcome_unknown") this.remember(key, machine);
-        if (!refusals.has(error.code) || before !== undefined) throw error;
+        if (!refusals.has(error.code) || previous !== undefined) throw error;
         failures.push(`${machine}: ${error.message}`);
       }
     }
@@ -95,10 +95,10 @@ export class SessionPlacement {
   }
 
   private remember(key: string, machine: string): void {
-    this.unknown.set(key, machine);
-    for (const oldest of this.unknown.keys()) {
-      if (this.unknown.size <= MAX_UNKNOWN) break;
-      this.unknown.delete(oldest);
+    this.possibleMachines.set(key, machine);
+    for (const oldest of this.possibleMachines.keys()) {
+      if (this.possibleMachines.size <= MAX_UNKNOWN) break;
+      this.possibleMachines.delete(oldest);
     }
   }
 }
@@ -110,15 +110,15 @@ export class SessionPlacement {
 async function candidatesOf(machines: Machines, tags: readonly string[]): Promise<Candidate[]> {
   const answered = new Map<string, Candidate>();
   const names = machines.addedMachines.map(({ name }) => name);
-  const first = Promise.withResolvers<void>();
+  const firstSuitable = Promise.withResolvers<void>();
   const requests = names.map(async (name) => {
     const result = await candidate(machines.link(name));
     answered.set(name, result);
-    if (suits(result, tags)) first.resolve();
+    if (isSuitable(result, tags)) firstSuitable.resolve();
   });
   const all = Promise.all(requests);
   await orUntil<unknown>(all, { ms: SOON_MS }, () => null);
-  await orUntil<unknown>(Promise.race([first.promise, all]), { ms: LONGEST_MS }, () => null);
+  await orUntil<unknown>(Promise.race([firstSuitable.promise, all]), { ms: LONGEST_MS }, () => null);
   await machines.fleet?.ready();
   const ofFleet = machines.ofFleet.flatMap((name) => machines.fleet?.member(name) ?? []);
   return [...names.map((name) => answered.get(name) ?? silent(name)), ...ofFleet];
@@ -143,16 +143,16 @@ function noMachine(candidates: readonly Candidate[], tags: readonly string[], pr
   const tagged = candidates.filter(
     ({ health, tags: own }) => health !== "healthy" || tags.every((tag) => own.includes(tag)),
   );
-  const others = tagged.filter((each) => !suits(each, tags));
-  if (others.length === 0 && problem !== null) {
+  const busyMachines = tagged.filter((each) => !isSuitable(each, tags));
+  if (busyMachines.length === 0 && problem !== null) {
     return new WshError("machine_unreachable", `no ${description} is known: ${problem}`, { hint: "See `wsh doctor`." });
   }
-  if (others.length === 0) {
+  if (busyMachines.length === 0) {
     return new WshError("machine_not_found", `there is no ${description}`, {
       hint: "`wsh servers` lists the machines; set tags with `wsh fleet invite --tag`, or machine_tags there.",
     });
   }
-  const why = others.slice(0, MAX_NAMED).map(({ name, health, accept }) => {
+  const why = busyMachines.slice(0, MAX_NAMED).map(({ name, health, accept }) => {
     if (health !== "healthy") return `${name} is ${health}`;
     return `${name} takes ${accept === "none" ? "none" : "only those that name it"}`;
   });

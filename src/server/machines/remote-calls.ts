@@ -37,20 +37,21 @@ export class RemoteCalls {
     if (machineIn === "nowhere") return null;
     const fields: Readonly<Record<string, unknown>> = typeof input === "object" && input !== null ? { ...input } : {};
     const field = machineIn === "server" && typeof fields.server === "string" ? fields.server : undefined;
-    const given = field === undefined || field === localMachine ? (machine ?? field) : field;
-    const inner = machineIn === "session" ? fields.session : name === "sessions.create" ? fields.name : undefined;
-    const place = session ?? (typeof inner === "string" ? inner : "");
-    const before = parsePlace(place).machine;
+    const requested = field === undefined || field === localMachine ? (machine ?? field) : field;
+    const nestedTarget =
+      machineIn === "session" ? fields.session : name === "sessions.create" ? fields.name : undefined;
+    const place = session ?? (typeof nestedTarget === "string" ? nestedTarget : "");
+    const placeMachine = parsePlace(place).machine;
     // An invalid machine name cannot be part of a session's name either.
-    const named = before !== null && (session !== undefined || isMachineName(before)) ? before : null;
-    if (named !== null && given !== undefined && named !== given) {
-      throw new WshError("invalid_request", `'${place}' is on '${named}', but 'server' is '${given}'`);
+    const named = placeMachine !== null && (session !== undefined || isMachineName(placeMachine)) ? placeMachine : null;
+    if (named !== null && requested !== undefined && named !== requested) {
+      throw new WshError("invalid_request", `'${place}' is on '${named}', but 'server' is '${requested}'`);
     }
-    const wanted = named ?? given ?? null;
-    if (wanted === null || wanted === this.hostname || wanted === localMachine) return null;
+    const machineName = named ?? requested ?? null;
+    if (machineName === null || machineName === this.hostname || machineName === localMachine) return null;
     // A caller that may only call operations must not make this machine log in elsewhere.
-    if (isAddress(wanted)) throw new WshError("machine_not_found", `no machine '${wanted}': add it first`);
-    return wanted;
+    if (isAddress(machineName)) throw new WshError("machine_not_found", `no machine '${machineName}': add it first`);
+    return machineName;
   }
 
   /** @throws WshError machine_not_found and those of the link and the operation */
@@ -61,15 +62,15 @@ export class RemoteCalls {
     { session, caller, access, signal, once, deadline }: Context,
   ): Promise<OperationOutput<N>> {
     const link = this.linkTo(machine, name);
-    const asked = {
+    const callOptions = {
       ...(session === undefined ? {} : { session: parsePlace(session).target }),
       ...defined({ deadline }),
     };
-    const there = inputThere(name, input) as OperationInput<N>;
-    const asks = { operation: name, target: `${machine}/${session ?? ""}`, input };
-    const answer = await this.repeats.withRequestId(asks, caller, once, ({ key, id, first_at }) =>
-      link.call(name, there, {
-        ...asked,
+    const remoteInput = inputForMachine(name, input) as OperationInput<N>;
+    const describedRequest = { operation: name, target: `${machine}/${session ?? ""}`, input };
+    const answer = await this.repeats.withRequestId(describedRequest, caller, once, ({ key, id, first_at }) =>
+      link.call(name, remoteInput, {
+        ...callOptions,
         request: { id: key, displayId: id, firstAt: first_at },
         caller,
         access,
@@ -90,7 +91,7 @@ export class RemoteCalls {
     const { connection } = await Connection.open(this.linkTo(machine, name).dial(target), "server");
     try {
       const context = { caller, access, signal, target, waits };
-      await connection.request("peer.leave", { op: name, input: inputThere(name, input), ahead: true }, context);
+      await connection.request("peer.leave", { op: name, input: inputForMachine(name, input), ahead: true }, context);
     } finally {
       connection.close();
     }
@@ -104,8 +105,8 @@ export class RemoteCalls {
     context: Context,
   ): Promise<OperationOutput<"sessions.create">> {
     const { caller, once } = context;
-    const asks = { operation: "sessions.create", target: "", input };
-    return this.repeats.withRequestId(asks, caller, once, (asked) =>
+    const describedRequest = { operation: "sessions.create", target: "", input };
+    return this.repeats.withRequestId(describedRequest, caller, once, (asked) =>
       this.placing.create(place, input, context, asked, once !== undefined, (machine, given) =>
         this.call(machine, "sessions.create", given, { ...context, once: asked }),
       ),
@@ -125,10 +126,10 @@ export class RemoteCalls {
 }
 
 /** The input without the machine's name. */
-function inputThere(name: OperationName, input: unknown): unknown {
+function inputForMachine(name: OperationName, input: unknown): unknown {
   if (typeof input !== "object" || input === null) return input;
   const { machineIn } = getOperation(name);
-  if (machineIn === "session") return historyThere(input);
+  if (machineIn === "session") return historyInputForMachine(input);
   if (machineIn !== "server") return input;
   const { server: _, ...given } = { server: undefined, ...input };
   // Only that machine's own events: machines that it reaches have no name here.
@@ -139,7 +140,7 @@ function inputThere(name: OperationName, input: unknown): unknown {
   return target === "" ? unnamed : { ...unnamed, name: target };
 }
 
-function historyThere(input: object): unknown {
+function historyInputForMachine(input: object): unknown {
   const { session, all_machines: _, ...rest } = { session: undefined, all_machines: undefined, ...input };
   if (typeof session !== "string") return session === undefined ? rest : { ...rest, session };
   return { ...rest, session: parsePlace(session).target };

@@ -6,7 +6,7 @@
 import { orUntil } from "../../base/deadline.ts";
 import { type MemberSessions, memberSessions } from "../../cluster/fleet/members.ts";
 import type { NatsLink } from "../../cluster/fleet/nats-link.ts";
-import { keepKnown, type LastKnown, lastKnown } from "../../cluster/last-known.ts";
+import { type LastKnown, readLastKnown, writeLastKnown } from "../../cluster/last-known.ts";
 import type { Link } from "../../cluster/link.ts";
 import { addressedSession } from "../../cluster/machine-prefix.ts";
 import type { Fleet, Machines } from "../../cluster/machines.ts";
@@ -32,7 +32,7 @@ const MAX_COUNTED = 256;
 export class RemoteSessions {
   private readonly lastKnown = new Map<string, LastKnown>();
   /** Pending requests by machine; machines of the fleet with a leading slash, which no name has. */
-  private readonly asking = new Map<string, Promise<void>>();
+  private readonly pendingRequests = new Map<string, Promise<void>>();
 
   constructor(
     private readonly instance: Instance,
@@ -67,14 +67,14 @@ export class RemoteSessions {
         await this.memberLink(name)
           .hello()
           .catch(() => {});
-      await this.askFor(this.unknownOf([name]), caller);
+      await this.askMembers(this.withOutdatedList([name]), caller);
       return this.member(name, this.fleet.members.now);
     }
     if (added === undefined) throw new WshError("server_not_found", `no server '${name}'`);
     const link = this.machines.link(name);
     if (patienceMs > 0) await orUntil(this.probe(link, caller), { ms: patienceMs }, () => {});
     const { health, hello, answeredAt, error } = link.state;
-    const last = this.lastOf(name);
+    const last = this.lastKnownOf(name);
     return {
       hostname: name,
       address: added.address,
@@ -92,8 +92,9 @@ export class RemoteSessions {
     await this.machines.fleet?.ready();
     const added = this.machines.addedMachines.map(({ name }) => this.entry(name, caller, LIST_PATIENCE_MS));
     const { ofFleet } = this.machines;
-    const counted = ofFleet.length > 0 && ofFleet.length <= MAX_COUNTED ? this.unknownOf(ofFleet) : new Set<string>();
-    const [entries] = await Promise.all([Promise.all(added), this.askFor(counted, caller)]);
+    const counted =
+      ofFleet.length > 0 && ofFleet.length <= MAX_COUNTED ? this.withOutdatedList(ofFleet) : new Set<string>();
+    const [entries] = await Promise.all([Promise.all(added), this.askMembers(counted, caller)]);
     const now = this.machines.fleet?.members.now ?? 0;
     return [...entries, ...this.machines.ofFleet.map((name) => this.member(name, now))];
   }
@@ -129,7 +130,7 @@ export class RemoteSessions {
     const began = Date.now();
     const link = this.machines.link(name);
     await orUntil(this.probe(link, caller), { ms: LIST_PATIENCE_MS }, () => {});
-    const last = this.lastOf(name);
+    const last = this.lastKnownOf(name);
     if (last === null) return [];
     const isCurrent = last.at >= began;
     const listed: T[] = [];
@@ -163,11 +164,11 @@ export class RemoteSessions {
     const { ofFleet, fleet } = this.machines;
     if (fleet === null) return [];
     const { members } = fleet;
-    const asked = this.unknownOf(ofFleet);
-    await this.askFor(asked, caller);
+    const outdated = this.withOutdatedList(ofFleet);
+    await this.askMembers(outdated, caller);
     const { now } = members;
     const isCurrent = (name: string, { boot }: MemberSessions): boolean =>
-      !asked.has(name) || (members.healthOf(name, now) === "healthy" && members.beatOf(name, now)?.boot === boot);
+      !outdated.has(name) || (members.healthOf(name, now) === "healthy" && members.beatOf(name, now)?.boot === boot);
     const date = Date.now();
     const listed: T[] = [];
     for (const name of ofFleet) {
@@ -184,14 +185,14 @@ export class RemoteSessions {
   }
 
   /** Machines whose list must be requested. */
-  private unknownOf(names: readonly string[]): ReadonlySet<string> {
+  private withOutdatedList(names: readonly string[]): ReadonlySet<string> {
     const { members } = this.fleet;
     const { now } = members;
     return new Set(names.filter((name) => members.currentList(name, now) === null));
   }
 
   /** Asks all at once, and waits for them within a list's limit. */
-  private async askFor(names: ReadonlySet<string>, caller: CallContext["caller"]): Promise<void> {
+  private async askMembers(names: ReadonlySet<string>, caller: CallContext["caller"]): Promise<void> {
     if (names.size === 0) return;
     const asking = Promise.all([...names].map((name) => this.askMember(name, caller)));
     await orUntil(asking, { ms: LIST_PATIENCE_MS }, () => []);
@@ -203,10 +204,10 @@ export class RemoteSessions {
     const health = members.healthOf(name);
     if (health !== "healthy" && health !== "stale" && health !== "connecting") return Promise.resolve();
     const beat = members.beatOf(name);
-    const asking =
-      this.asking.get(`/${name}`) ??
+    const request =
+      this.pendingRequests.get(`/${name}`) ??
       this.memberLink(name)
-        .call("sessions.list", { all: true, server: "local" }, { caller: forAll(caller) })
+        .call("sessions.list", { all: true, server: "local" }, { caller: callerForAll(caller) })
         .then(
           (sessions) => {
             // Changes during the answer get a higher number.
@@ -215,36 +216,36 @@ export class RemoteSessions {
           },
           () => {},
         )
-        .finally(() => this.asking.delete(`/${name}`));
-    this.asking.set(`/${name}`, asking);
-    return asking;
+        .finally(() => this.pendingRequests.delete(`/${name}`));
+    this.pendingRequests.set(`/${name}`, request);
+    return request;
   }
 
-  private lastOf(name: string): LastKnown | null {
-    return this.lastKnown.get(name) ?? lastKnown(this.instance, name);
+  private lastKnownOf(name: string): LastKnown | null {
+    return this.lastKnown.get(name) ?? readLastKnown(this.instance, name);
   }
 
   /** Only one request at a time; a failure shows in the link's state. */
   private probe(link: Link, caller: CallContext["caller"]): Promise<void> {
     const { machine: name } = link;
-    const asking =
-      this.asking.get(name) ??
+    const request =
+      this.pendingRequests.get(name) ??
       link
-        .call("sessions.list", { all: true, server: "local" }, { caller: forAll(caller) })
+        .call("sessions.list", { all: true, server: "local" }, { caller: callerForAll(caller) })
         .then(
           (sessions) => {
             this.lastKnown.set(name, { sessions, at: Date.now() });
-            keepKnown(this.instance, name, sessions);
+            writeLastKnown(this.instance, name, sessions);
           },
           () => {},
         )
-        .finally(() => this.asking.delete(name));
-    this.asking.set(name, asking);
-    return asking;
+        .finally(() => this.pendingRequests.delete(name));
+    this.pendingRequests.set(name, request);
+    return request;
   }
 }
 
 /** A machine's list is cached for all callers: what an AI agent may not see is removed here. */
-function forAll({ agent: _, name: __, kind, ...caller }: CallContext["caller"]): CallContext["caller"] {
+function callerForAll({ agent: _, name: __, kind, ...caller }: CallContext["caller"]): CallContext["caller"] {
   return { ...caller, kind: kind === "mcp" ? "http" : kind };
 }

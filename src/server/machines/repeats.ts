@@ -16,41 +16,41 @@ interface UnknownOutcome {
 }
 
 export class Repeats {
-  private readonly unknown = new Map<string, UnknownOutcome>();
+  private readonly unknownOutcomes = new Map<string, UnknownOutcome>();
 
   /**
-   * @param given the caller's own id
-   * @param ask gets the request's id
+   * @param givenKey the caller's own id
+   * @param send gets the request's id
    */
   async withRequestId<T>(
-    asks: Parameters<typeof requestKeyOf>[2],
+    describedRequest: Parameters<typeof requestKeyOf>[2],
     { kind, id: owner, connected }: Caller,
-    given: RequestKey | undefined,
-    ask: (once: RequestKey) => Promise<T>,
+    givenKey: RequestKey | undefined,
+    send: (key: RequestKey) => Promise<T>,
   ): Promise<T> {
-    if (given !== undefined) return ask(given);
-    const fresh = requestKeyOf(Bun.randomUUIDv7(), owner, asks);
+    if (givenKey !== undefined) return send(givenKey);
+    const newKey = requestKeyOf(Bun.randomUUIDv7(), owner, describedRequest);
     // Programs without a connection may share a token: an identical call may come from another caller.
-    if (kind !== "mcp" || !connected) return ask(fresh);
-    const call = `${owner} ${fresh.digest}`;
-    const before = this.unknown.get(call);
-    this.unknown.delete(call);
+    if (kind !== "mcp" || !connected) return send(newKey);
+    const call = `${owner} ${newKey.digest}`;
+    const earlier = this.unknownOutcomes.get(call);
+    this.unknownOutcomes.delete(call);
     const now = Date.now();
-    const again =
-      before !== undefined && now - before.sentAt < REMEMBERED_MS ? before : { requestKey: fresh, sentAt: now };
+    const outcome =
+      earlier !== undefined && now - earlier.sentAt < REMEMBERED_MS ? earlier : { requestKey: newKey, sentAt: now };
     try {
-      return await ask(again === before ? { ...again.requestKey, first_at: again.sentAt } : fresh);
+      return await send(outcome === earlier ? { ...outcome.requestKey, first_at: outcome.sentAt } : newKey);
     } catch (thrown) {
-      if (WshError.from(thrown).code === "outcome_unknown") this.remember(call, again);
+      if (WshError.from(thrown).code === "outcome_unknown") this.remember(call, outcome);
       throw thrown;
     }
   }
 
   private remember(call: string, unknown: UnknownOutcome): void {
-    this.unknown.set(call, unknown);
-    for (const oldest of this.unknown.keys()) {
-      if (this.unknown.size <= MAX_CALLS) break;
-      this.unknown.delete(oldest);
+    this.unknownOutcomes.set(call, unknown);
+    for (const oldest of this.unknownOutcomes.keys()) {
+      if (this.unknownOutcomes.size <= MAX_CALLS) break;
+      this.unknownOutcomes.delete(oldest);
     }
   }
 }

@@ -17,15 +17,15 @@ import { errorResponse } from "../http/request.ts";
 import type { ServerState } from "../operations/server-state.ts";
 import { upgrade } from "../websocket/upgrade.ts";
 import type { WebSockets } from "../websocket/websockets.ts";
-import type { AskedOf, LinkEnd } from "./link-end.ts";
+import type { LinkEnd, RequestMetaReader } from "./link-end.ts";
 import type { PlacementReport } from "./placement-report.ts";
 
 interface LinkRoutesOptions {
-  readonly end: LinkEnd;
+  readonly linkEnd: LinkEnd;
   /** Resolves `machine` in a query, by which programs of this machine reach its fleet. */
   readonly machines: Pick<Machines, "link" | "fleet">;
   readonly state: Pick<ServerState, "hostname" | "serverId">;
-  readonly standing: () => PlacementReport;
+  readonly reportPlacement: () => PlacementReport;
   readonly sockets: WebSockets;
 }
 
@@ -34,45 +34,45 @@ export class LinkRoutes {
 
   mount(app: Hono<AppEnv>): void {
     app.get("/link", (c) =>
-      passedOn(c, async () => {
+      answerUnchanged(c, async () => {
         const machine = c.req.query("machine");
         const by = contextOf(c);
-        this.options.end.leases.renew(c.req.header(ASKING_HEADER) ?? "");
+        this.options.linkEnd.leases.renew(c.req.header(ASKING_HEADER) ?? "");
         if (machine !== undefined) requireAllSessions(by, "another machine");
         // Times in answers are by this machine's clock.
         return c.json(machine === undefined ? this.hello(by) : { ...(await this.helloFrom(machine)), now: Date.now() });
       }),
     );
-    app.post("/link/call", (c) => passedOn(c, () => this.called(c)));
+    app.post("/link/call", (c) => answerUnchanged(c, () => this.handleCall(c)));
     // The caller there cancels; a lost connection alone does not cancel.
     app.delete("/link/call", (c) => {
-      const { once } = askedIn(c, { operation: "", input: null });
-      if (once !== undefined) this.options.end.cancel(once.key);
+      const { once } = requestMetaOf(c, { operation: "", input: null });
+      if (once !== undefined) this.options.linkEnd.cancel(once.key);
       return c.body(null, 204);
     });
     app.get("/link/stream", (c) => this.stream(c));
   }
 
-  private async called(c: AppContext): Promise<Response> {
+  private async handleCall(c: AppContext): Promise<Response> {
     c.env.server.timeout(c.req.raw, 0);
     const body = jsonOf(await c.req.text());
     const machine = c.req.query("machine");
-    const { end } = this.options;
+    const { linkEnd } = this.options;
     const context = contextOf(c);
-    const asked: AskedOf = (asks) => askedIn(c, asks);
+    const readMeta: RequestMetaReader = (describedRequest) => requestMetaOf(c, describedRequest);
     const result =
       machine === undefined
-        ? end.called(body, context, asked, { asking: c.req.header(ASKING_HEADER) ?? "" })
-        : end.calledThere(machine, body, context, asked);
+        ? linkEnd.handleCall(body, context, readMeta, { asking: c.req.header(ASKING_HEADER) ?? "" })
+        : linkEnd.forwardCall(machine, body, context, readMeta);
     return c.json({ result: await result });
   }
 
   private hello({ caller: { only } }: CallContext): LinkHello {
     const { hostname, serverId } = this.options.state;
-    const { tags, ...standing } = this.options.standing();
+    const { tags, ...placement } = this.options.reportPlacement();
     const own = { wsh: PROTOCOL_VERSION, version: VERSION, server_id: serverId, hostname, now: Date.now() };
     // Other load here does not concern a caller with a token for one session.
-    return only === undefined ? { ...own, ...standing, tags: [...tags] } : own;
+    return only === undefined ? { ...own, ...placement, tags: [...tags] } : own;
   }
 
   private async helloFrom(machine: string): Promise<LinkHello> {
@@ -83,12 +83,14 @@ export class LinkRoutes {
   }
 
   private async stream(c: AppContext): Promise<Response> {
-    const { end, sockets } = this.options;
+    const { linkEnd, sockets } = this.options;
     return upgrade(c, sockets, async () => {
       const { target = "", machine } = c.req.query();
       const context = contextOf(c);
       try {
-        return machine === undefined ? await end.stream(target, context) : end.streamThere(machine, target, context);
+        return machine === undefined
+          ? await linkEnd.openStream(target, context)
+          : linkEnd.forwardStream(machine, target, context);
       } catch (thrown) {
         return new FailedStream(WshError.from(thrown));
       }
@@ -106,7 +108,7 @@ function jsonOf(text: string): unknown {
 }
 
 /** The asking gateway shows the error with its own hints. */
-async function passedOn(c: AppContext, answer: () => Promise<Response>): Promise<Response> {
+async function answerUnchanged(c: AppContext, answer: () => Promise<Response>): Promise<Response> {
   try {
     return await answer();
   } catch (thrown) {
@@ -119,8 +121,8 @@ function contextOf(c: AppContext): CallContext {
   return { signal: c.req.raw.signal, ...actingFor(c, caller) };
 }
 
-function askedIn(c: AppContext, asks: Parameters<AskedOf>[0]): RequestMeta {
-  return askedBy((name) => c.req.header(name), `link:${c.get("verdict").tokenId}`, asks);
+function requestMetaOf(c: AppContext, describedRequest: Parameters<RequestMetaReader>[0]): RequestMeta {
+  return askedBy((name) => c.req.header(name), `link:${c.get("verdict").tokenId}`, describedRequest);
 }
 
 /** A client cannot read the answer to a refused handshake: the error is sent over the WebSocket. */

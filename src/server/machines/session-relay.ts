@@ -33,12 +33,12 @@ import type { Carrier, WireEvents } from "../../wire/socket.ts";
 import { closeCodes, type WebSocketEndpoint } from "../websocket/websockets.ts";
 
 /** Fields of peer.attach that name objects of the other machine. */
-const ownFields = ["terminal", "around", "environment"] as const;
+const machineBoundFields = ["terminal", "around", "environment"] as const;
 
 export interface RelayOptions {
   /** Opens a connection to the session process. */
   readonly connect: (events: WireEvents) => Promise<Carrier>;
-  readonly by: Acting;
+  readonly acting: Acting;
   /** Unique prefix of the caller's id. */
   readonly id: string;
   /** Whether it is on another machine, which itself states the caller's origin. */
@@ -46,7 +46,7 @@ export interface RelayOptions {
   /** Target of requests without one. */
   readonly target?: string;
   /** Aborts when the token of the caller ends. */
-  readonly ended?: AbortSignal;
+  readonly endSignal?: AbortSignal;
   /** Called once. */
   readonly closed: () => void;
 }
@@ -63,10 +63,10 @@ const AttachFieldsSchema = v.looseObject({ outer: v.optional(v.string()) });
 export class SessionRelay implements WebSocketEndpoint {
   private socket: RelayPeer | null = null;
   private wire: Carrier | null = null;
-  private readonly up: Outbox;
+  private readonly toSession: Outbox;
   private readonly decoder = new MessageDecoder();
-  private readonly sending = new SendCredit();
-  private readonly receiving = new ReceiveCredit();
+  private readonly sendCredit = new SendCredit();
+  private readonly receiveCredit = new ReceiveCredit();
   /** Bytes from the session process that wait for credit. */
   private waitingChunks: Uint8Array[] = [];
   /** Bytes from the other machine that the session process has not taken yet. */
@@ -76,7 +76,7 @@ export class SessionRelay implements WebSocketEndpoint {
   private keyboardHolder: string | null = null;
 
   constructor(private readonly options: RelayOptions) {
-    this.up = new Outbox((bytes) => this.wire?.write(bytes) ?? -1);
+    this.toSession = new Outbox((bytes) => this.wire?.write(bytes) ?? -1);
   }
 
   open(socket: RelayPeer): void {
@@ -87,8 +87,8 @@ export class SessionRelay implements WebSocketEndpoint {
   message(data: string | Uint8Array): void {
     if (this.isOver) return;
     try {
-      if (typeof data === "string") this.note(v.parse(v.pipe(v.string(), v.parseJson(), LinkNoteSchema), data));
-      else this.received(data);
+      if (typeof data === "string") this.receiveNote(v.parse(v.pipe(v.string(), v.parseJson(), LinkNoteSchema), data));
+      else this.receiveBytes(data);
     } catch (thrown) {
       const isOurs = thrown instanceof WshError;
       this.refuse(isOurs ? thrown : new WshError("invalid_request", "not a message of a link's stream"));
@@ -100,9 +100,9 @@ export class SessionRelay implements WebSocketEndpoint {
   close(): void {
     if (this.isOver) return;
     this.isOver = true;
-    if (this.options.ended?.aborted === true) this.releaseKeyboard();
+    if (this.options.endSignal?.aborted === true) this.releaseKeyboard();
     this.wire?.end();
-    this.up.clear();
+    this.toSession.clear();
     this.waitingChunks = [];
     this.options.closed();
   }
@@ -112,14 +112,14 @@ export class SessionRelay implements WebSocketEndpoint {
     if (this.keyboardHolder === null) return;
     const caller = { kind: "cli", id: "server", connected: true };
     const request = { id: 0, op: "peer.caller_gone", input: { id: this.keyboardHolder }, caller, access: "admin" };
-    this.up.write(encodeJsonMessage(messageTypes.request, request));
+    this.toSession.write(encodeJsonMessage(messageTypes.request, request));
   }
 
   private async connect(): Promise<void> {
     try {
       const wire = await this.options.connect({
-        data: (bytes) => this.fromSession(bytes),
-        drain: () => this.drained(),
+        data: (bytes) => this.receiveFromSession(bytes),
+        drain: () => this.sessionDrained(),
         close: (isCut) => this.sessionEnded(isCut),
       });
       this.wire = wire;
@@ -146,10 +146,10 @@ export class SessionRelay implements WebSocketEndpoint {
     this.socket?.close(closeCodes.trouble, error.code);
   }
 
-  private note(note: LinkNote): void {
-    if ("ping" in note) this.sendNote({ pong: note.ping });
-    else if ("credit" in note) {
-      this.sending.grant(note.credit);
+  private receiveNote(receiveNote: LinkNote): void {
+    if ("ping" in receiveNote) this.sendNote({ pong: receiveNote.ping });
+    else if ("credit" in receiveNote) {
+      this.sendCredit.grant(receiveNote.credit);
       const { waitingChunks } = this;
       this.waitingChunks = [];
       for (const bytes of waitingChunks) this.send(bytes);
@@ -159,29 +159,30 @@ export class SessionRelay implements WebSocketEndpoint {
     }
   }
 
-  private received(data: Uint8Array): void {
+  private receiveBytes(data: Uint8Array): void {
     if (this.wire === null) throw new WshError("invalid_request", "the session's socket is not connected yet");
-    if (!this.receiving.arrived(data.length)) throw new WshError("invalid_request", "more bytes than were permitted");
+    if (!this.receiveCredit.arrived(data.length))
+      throw new WshError("invalid_request", "more bytes than were permitted");
     for (const message of this.decoder.push(data)) {
-      const passed = this.translated(message);
-      if (passed !== null) this.up.write(passed);
+      const translated = this.translate(message);
+      if (translated !== null) this.toSession.write(translated);
     }
     this.unsentBytes += data.length;
-    if (this.up.pending === 0) this.grantCredit();
+    if (this.toSession.pending === 0) this.grantCredit();
   }
 
-  private drained(): void {
-    if (this.up.drain()) this.grantCredit();
+  private sessionDrained(): void {
+    if (this.toSession.drain()) this.grantCredit();
   }
 
   private grantCredit(): void {
-    const credit = this.receiving.used(this.unsentBytes);
+    const credit = this.receiveCredit.used(this.unsentBytes);
     this.unsentBytes = 0;
     if (credit > 0) this.sendNote({ credit });
   }
 
   /** The message in the form for the session process; null: it gets none. @throws WshError invalid_request */
-  private translated({ type, payload }: WireMessage): Uint8Array | null {
+  private translate({ type, payload }: WireMessage): Uint8Array | null {
     if (type === messageTypes.hello) {
       const { role, ...hello } = v.parse(v.looseObject({ role: v.string() }), messageJson({ type, payload }));
       // A server or a session process of this instance has more rights.
@@ -194,10 +195,10 @@ export class SessionRelay implements WebSocketEndpoint {
   private request(request: Request): Uint8Array | null {
     const { id, isPassedOn = false, target } = this.options;
     // It may act for a caller with less access; its own claims give it nothing more.
-    const by = { ...this.options.by, access: lesserAccess(this.options.by.access, request.access) };
-    const { access } = by;
+    const acting = { ...this.options.acting, access: lesserAccess(this.options.acting.access, request.access) };
+    const { access } = acting;
     try {
-      requireAllowed(by, request);
+      requireAllowed(acting, request);
     } catch (thrown) {
       this.send(encodeJsonMessage(messageTypes.response, { id: request.id, error: WshError.from(thrown).toBody() }));
       return null;
@@ -207,9 +208,9 @@ export class SessionRelay implements WebSocketEndpoint {
     const name = isPassedOn ? label : `${label} over ${id.split("#")[0]}`;
     // The connection's admission determines the caller's access.
     const { kind, id: callerId } = request.caller;
-    const agent = by.caller.agent ?? agentOfCaller(request.caller);
+    const agent = acting.caller.agent ?? agentOfCaller(request.caller);
     const caller = {
-      ...actingAt(by.caller, shareOf(request)),
+      ...actingAt(acting.caller, shareOf(request)),
       kind,
       id: `${id}:${callerId}`,
       name,
@@ -218,10 +219,10 @@ export class SessionRelay implements WebSocketEndpoint {
     };
     if (request.op === "input.capture") this.keyboardHolder = caller.id;
     const input = this.inputOf(request, access);
-    const { via } = this.options.by.caller;
+    const { via } = this.options.acting.caller;
     const once = request.once === undefined ? {} : { once: ownedBy(request.once, via?.id ?? via?.token ?? "") };
-    const about = request.target === undefined && target !== undefined ? { target } : {};
-    return encodeJsonMessage(messageTypes.request, { ...request, ...about, input, caller, access, ...once });
+    const targetFields = request.target === undefined && target !== undefined ? { target } : {};
+    return encodeJsonMessage(messageTypes.request, { ...request, ...targetFields, input, caller, access, ...once });
   }
 
   private inputOf({ op, input }: Request, access: Access): unknown {
@@ -230,13 +231,13 @@ export class SessionRelay implements WebSocketEndpoint {
     const readOnly = accessCovers(access, "operate") ? {} : { read_only: true };
     if (op === "peer.raw") return { ...v.parse(v.looseObject({}), input), ...readOnly };
     const attach: Record<string, unknown> = { ...v.parse(AttachFieldsSchema, input), ...readOnly };
-    for (const field of ownFields) delete attach[field];
+    for (const field of machineBoundFields) delete attach[field];
     // Distinguishes another machine's terminals from those of this one.
     if (typeof attach.outer === "string") attach.outer = `${id.split("#")[0]} ${attach.outer}`.slice(0, 256);
     return attach;
   }
 
-  private fromSession(bytes: Uint8Array): void {
+  private receiveFromSession(bytes: Uint8Array): void {
     this.send(new Uint8Array(bytes));
   }
 
@@ -246,7 +247,7 @@ export class SessionRelay implements WebSocketEndpoint {
       this.waitingChunks.push(bytes);
       return;
     }
-    const taken = this.sending.take(bytes.length);
+    const taken = this.sendCredit.take(bytes.length);
     for (let index = 0; index < taken; index += LINK_CHUNK_BYTES) {
       this.socket?.sendBinary(bytes.subarray(index, Math.min(taken, index + LINK_CHUNK_BYTES)));
     }
@@ -261,12 +262,12 @@ export class SessionRelay implements WebSocketEndpoint {
 }
 
 /** @throws WshError access_denied, unknown_method */
-function requireAllowed(by: Acting, { op, input }: Request): void {
+function requireAllowed(acting: Acting, { op, input }: Request): void {
   const access = streamRequests.get(op);
-  const asked = access === undefined ? findOperation(op) : ({ name: op, access, scope: "session" } as const);
-  if (asked === undefined || asked.scope === "server") {
+  const operation = access === undefined ? findOperation(op) : ({ name: op, access, scope: "session" } as const);
+  if (operation === undefined || operation.scope === "server") {
     throw new WshError("unknown_method", `'${op}' cannot be requested by another machine`);
   }
   // The process that owns the pane knows its present session.
-  requireMay(by, asked, by.caller.only ?? null, input);
+  requireMay(acting, operation, acting.caller.only ?? null, input);
 }

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { addressedSession } from "../../cluster/machine-prefix.ts";
 import type { Machines } from "../../cluster/machines.ts";
-import { openThere } from "../../cluster/remote-connection.ts";
+import { openRemote } from "../../cluster/remote-connection.ts";
 import { requireAllSessions } from "../../operations/rights.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -49,7 +49,7 @@ export class SessionsEverywhere implements StreamedSessions {
     requireAllSessions({ caller: defined({ only }) }, "a stream of another machine");
     parseTarget(target);
     const link = this.machines.link(machine);
-    const { connection, hello } = await openThere(link, link.dial(target));
+    const { connection, hello } = await openRemote(link, link.dial(target));
     try {
       const { info } = hello;
       if (info === undefined) throw new WshError("session_unavailable", `session '${target}' is being started`);

@@ -42,7 +42,7 @@ export class Metrics {
   };
 
   /** A request was refused before it became a call. */
-  refused(code: string): void {
+  countRefusal(code: string): void {
     add(this.refusals, labels({ code }));
   }
 

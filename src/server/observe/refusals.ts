@@ -4,14 +4,14 @@
  */
 import type { AuditLog } from "../../log/audit/audit-log.ts";
 import { RateLimit } from "../auth/rate-limit.ts";
-import type { Refused } from "../http/context.ts";
+import type { RefusedRequest } from "../http/context.ts";
 
 /** Lines per second, and the largest burst; the others are only counted. */
 const LINES_PER_SECOND = 10;
 /** Recorded characters of a path. */
 const SHOWN_PATH = 200;
 
-export function auditRefusals(audit: AuditLog): (code: string, request: Refused) => void {
+export function auditRefusals(audit: AuditLog): (code: string, request: RefusedRequest) => void {
   const limit = new RateLimit(LINES_PER_SECOND);
   let leftOut = 0;
   return (code, { method, path, peer }) => {

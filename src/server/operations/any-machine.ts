@@ -34,11 +34,11 @@ export async function idleEverywhere(
   const signal = AbortSignal.any([context.signal, losers.signal]);
   const there = others.map(async (name) => {
     const callOptions = { caller: context.caller, access: context.access, signal };
-    const answer = await machines.link(name).call("idle.any", knownThere(input, name), callOptions);
+    const answer = await machines.link(name).call("idle.any", idleInputFor(input, name), callOptions);
     return addressedAnswer(name, "idle.any", answer) as OperationOutput<"idle.any">;
   });
   try {
-    return await Promise.any([idleAny(proxies, knownThere(input, null), { ...context, signal }, agent), ...there]);
+    return await Promise.any([idleAny(proxies, idleInputFor(input, null), { ...context, signal }, agent), ...there]);
   } catch (thrown) {
     if (!(thrown instanceof AggregateError)) throw thrown;
     const errors = thrown.errors.map((error) => WshError.from(error));
@@ -50,7 +50,7 @@ export async function idleEverywhere(
 }
 
 /** The last silent session, by its name for this machine's callers. @param machine null: this one */
-function knownThere(input: ParsedInput<"idle.any">, machine: string | null): ParsedInput<"idle.any"> {
+function idleInputFor(input: ParsedInput<"idle.any">, machine: string | null): ParsedInput<"idle.any"> {
   const { last_session, last_generation, ...rest } = input;
   if (last_session === undefined) return rest;
   const place = parsePlace(last_session);
@@ -74,7 +74,7 @@ export async function askEverywhere(
   const person = await personsSession(proxies, context);
   if (person !== null) return askIn(person, input, context);
   const isAlone = context.caller.only !== undefined || context.fromMachine === true;
-  const there = isAlone ? null : await askThere(remote, input, context);
+  const there = isAlone ? null : await askMachine(remote, input, context);
   if (there !== null) return there;
   // The machine that asks has notices of its own.
   const noticed = context.fromMachine === true ? null : await noticedSession(proxies, context);
@@ -89,7 +89,7 @@ export async function askEverywhere(
 }
 
 /** Null: no reachable machine has a person. */
-async function askThere(
+async function askMachine(
   { machines }: RemoteMachines,
   input: ParsedInput<"ask.any">,
   { caller, access, signal }: CallContext,

@@ -19,7 +19,7 @@ export async function idleAny(
   agent: Owner | null,
 ): Promise<OperationOutput<"idle.any">> {
   const { last_session, last_generation, tag, ...idle } = input;
-  const candidates = runningWithTag(await proxies.present(), tag, agent);
+  const candidates = runningWithTag(await proxies.listCurrent(), tag, agent);
   return firstOf(candidates, context, async ({ proxy: session }, race) => {
     const own = last_session === session.info.name && last_generation !== undefined ? { last_generation } : {};
     const result = (await proxies.request(
@@ -43,7 +43,7 @@ export async function waitAny(
     sessions === undefined
       ? null
       : await Promise.all(sessions.map(async (target) => ({ proxy: await proxies.find(target), target })));
-  const candidates = named ?? runningWithTag(await proxies.present(), tag, agent);
+  const candidates = named ?? runningWithTag(await proxies.listCurrent(), tag, agent);
   const cursors = new Map<string, number>();
   const first = await firstOf(
     candidates,

@@ -83,22 +83,22 @@ async function checkedExec(input: unknown): Promise<ParsedInput<"exec">> {
 export async function inMade(
   proxy: SessionProxy,
   name: OperationName,
-  made: CreatedForCall,
-  from: RequestContext,
+  created: CreatedForCall,
+  request: RequestContext,
 ): Promise<object> {
-  const isOwn = made.id === proxy.info.id;
+  const isOwn = created.id === proxy.info.id;
   if (!isOwn) shared.add(proxy);
-  const { access, caller } = from;
+  const { access, caller } = request;
   try {
     // Text typed before the shell reads is echoed twice.
     const wait = { any_of: ["prompt", "waiting_for_input", "exited"], max_wait_ms: FIRST_PROMPT_MS };
     await proxy.request("wait", wait, {
       access,
       caller,
-      ...defined({ signal: from.signal }),
+      ...defined({ signal: request.signal }),
     });
     return {
-      ...((await proxy.request(name, made.remainingInput, from)) as object),
+      ...((await proxy.request(name, created.remainingInput, request)) as object),
       ...(isOwn ? { created: true, ...defined({ free_port: proxy.info.port }) } : {}),
     };
   } catch (thrown) {

@@ -16,7 +16,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { requireNoAgent } from "../../protocol/owner.ts";
 import type { Settings } from "../../settings/table.ts";
-import { placeOf, requireOpen } from "../machines/placing.ts";
+import { placeOf, requireNoMachine } from "../machines/placing.ts";
 import type { RemoteCalls } from "../machines/remote-calls.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { createMissing, inMade } from "./create-missing.ts";
@@ -46,7 +46,7 @@ export function createCall(
     const place = name === "sessions.create" ? placeOf(input) : null;
     const machine = remote.machineOf(name, input, context);
     if (place !== null && context.fromMachine !== true) {
-      requireOpen(input, context);
+      requireNoMachine(input, context);
       requireAllSessions(context, `${name} on another machine`);
       requireUsable(input);
       return (await remote.create(place, input as never, context)) as never;
@@ -87,7 +87,7 @@ export function createCall(
     }
     if (made !== null) return (await inMade(proxy, name, made, from)) as never;
     const result = await proxies.request(proxy, name, input, from);
-    if (name === "input.capture") proxies.keyboards.captured(context, proxy);
+    if (name === "input.capture") proxies.keyboards.recordCapture(context, proxy);
     return result as never;
   };
 }

@@ -132,25 +132,25 @@ async function listSessions<T>(
   remote: RemoteMachines,
   { tag, all, server, all_machines }: ParsedInput<"sessions.list">,
   { caller }: Pick<CallContext, "caller">,
-  given: ListForm<T>,
+  givenForm: ListForm<T>,
 ): Promise<T[]> {
   const { only } = caller;
   const agent = state.concealedFrom(caller);
-  const form = agent === null ? given : formSeenBy(given, agent);
+  const form = agent === null ? givenForm : formSeenBy(givenForm, agent);
   const isWanted = (info: SessionInfo): boolean =>
     (only === undefined || info.id === only) &&
     (tag.length === 0 || hasTag(info, tag)) &&
     (all || info.running || info.state === "crashed");
   const isAll = only === undefined && (server ?? null) === null;
   const withFleet = all_machines || tag.length > 0;
-  const [there, elsewhere] = await Promise.all([
+  const [local, remoteSessions] = await Promise.all([
     proxies.list(),
     isAll ? remote.sessions.list({ caller }, withFleet, form, (info) => isWanted(asSeenBy(info, agent))) : [],
   ]);
-  const crashed = listCrashed(state.instance, new Set(there.map(({ id }) => id)), state.hostname);
+  const crashed = listCrashed(state.instance, new Set(local.map(({ id }) => id)), state.hostname);
   const listed: T[] = [];
-  for (const info of [...there, ...crashed]) if (isWanted(asSeenBy(info, agent))) form.add(listed, info);
-  return listed.concat(elsewhere);
+  for (const info of [...local, ...crashed]) if (isWanted(asSeenBy(info, agent))) form.add(listed, info);
+  return listed.concat(remoteSessions);
 }
 
 /** The login's environment is the caller's, if it has one. */

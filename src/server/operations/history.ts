@@ -22,26 +22,26 @@ export async function searchHistory(
   input: Search,
   { caller, access, signal, fromMachine }: CallContext,
 ): Promise<Page> {
-  const searchHere = (own: Search): Promise<Page> =>
-    askHistory<Page>(state, { do: "search", input: withoutMachine(own) }, signal);
-  if (!input.all_machines || fromMachine === true) return searchHere(input);
+  const searchLocally = (partInput: Search): Promise<Page> =>
+    askHistory<Page>(state, { do: "search", input: withoutMachine(partInput) }, signal);
+  if (!input.all_machines || fromMachine === true) return searchLocally(input);
   await machines.fleet?.ready();
-  const there = [...machines.addedMachines.map(({ name }) => name), ...machines.ofFleet].map(
+  const remoteParts = [...machines.addedMachines.map(({ name }) => name), ...machines.ofFleet].map(
     (server): HistoryPart => ({
       server,
-      async ask(own) {
+      async ask(partInput) {
         const link = machines.link(server);
         const { health, error } = link.state;
         // A machine of the fleet that is known to be absent is not waited for: there may be thousands.
         if (machines.fleet?.members.has(server) === true && !mayAnswer.has(health)) {
           throw new WshError("machine_unreachable", error ?? `machine '${server}' is ${health}`);
         }
-        const answer = await link.call("history.search", own, { caller, access, signal });
+        const answer = await link.call("history.search", partInput, { caller, access, signal });
         return addressedAnswer(server, "history.search", answer) as Page;
       },
     }),
   );
-  return historyOfAll([{ server: state.hostname, ask: searchHere }, ...there], input);
+  return historyOfAll([{ server: state.hostname, ask: searchLocally }, ...remoteParts], input);
 }
 
 const mayAnswer: ReadonlySet<string> = new Set(["healthy", "stale", "connecting"]);

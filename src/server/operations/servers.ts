@@ -72,6 +72,6 @@ async function ownEntry(
 
 /** Running sessions that the caller may see, including those that another process has just started. */
 export async function runningCount(proxies: SessionProxies, only: string | undefined): Promise<number> {
-  const all = await proxies.present();
+  const all = await proxies.listCurrent();
   return all.filter(({ info }) => info.running && (only === undefined || info.id === only)).length;
 }

@@ -15,7 +15,7 @@ const PLACE_MS = 10;
 
 /** @returns the number of running sessions; a hanging session process is skipped after a while */
 export async function stopSessions(proxies: SessionProxies): Promise<number> {
-  await proxies.present();
+  await proxies.listCurrent();
   const all = proxies.known;
   const running = all.filter((proxy) => proxy.info.running).length;
   await Promise.race([endAll(all), Bun.sleep(STOP_PATIENCE_MS)]);
@@ -23,14 +23,14 @@ export async function stopSessions(proxies: SessionProxies): Promise<number> {
 }
 
 async function endAll(proxies: readonly SessionProxy[]): Promise<void> {
-  const ends = new Set<Promise<unknown>>();
+  const pendingEnds = new Set<Promise<unknown>>();
   for (const proxy of proxies) {
-    if (ends.size >= AT_ONCE) await Promise.race([...ends, Bun.sleep(PLACE_MS)]);
+    if (pendingEnds.size >= AT_ONCE) await Promise.race([...pendingEnds, Bun.sleep(PLACE_MS)]);
     const end = proxy
       .end()
       .catch(() => {})
-      .finally(() => ends.delete(end));
-    ends.add(end);
+      .finally(() => pendingEnds.delete(end));
+    pendingEnds.add(end);
   }
-  await Promise.all(ends);
+  await Promise.all(pendingEnds);
 }

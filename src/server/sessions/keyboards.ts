@@ -13,7 +13,7 @@ export class CapturedKeyboards {
   private readonly holders = new Map<SessionProxy, KeyboardHolder>();
 
   /** The caller has captured the session's keyboard. */
-  captured({ caller: { id, connected }, signal, ended }: CallContext, proxy: SessionProxy): void {
+  recordCapture({ caller: { id, connected }, signal, ended }: CallContext, proxy: SessionProxy): void {
     this.release(proxy);
     for (const known of this.holders.keys()) if (known.connection === null) this.release(known);
     if (!connected && ended === undefined) return;

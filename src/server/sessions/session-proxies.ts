@@ -23,7 +23,7 @@ import { PaneProcessSchema } from "../../wire/pane-process.ts";
 import { BoundSessions } from "./bound-sessions.ts";
 import { CapturedKeyboards } from "./keyboards.ts";
 import { askThrough, paneIn } from "./request-target.ts";
-import { CONTEXT, means, SessionProxy, sessionOf, unavailable, unresponsive } from "./session-proxy.ts";
+import { CONTEXT, isTargetOf, SessionProxy, sessionOf, unavailable, unresponsive } from "./session-proxy.ts";
 import type { StreamedPane } from "./streamed-session.ts";
 
 /** Delay from a change of the registry to the next read, in ms, unless a request comes earlier. */
@@ -55,7 +55,7 @@ export class SessionProxies {
   private readonly registry: RegistryView;
   private readonly started = Promise.withResolvers<void>();
   private watcher: Disposable | null = null;
-  private reading: Timer | null = null;
+  private scanTimer: Timer | null = null;
   private listener: ProxyListener | null = null;
 
   constructor(
@@ -69,7 +69,7 @@ export class SessionProxies {
   /** Finds the existing session processes, then reports changes. */
   async start(listener: ProxyListener): Promise<void> {
     await cleanStale(this.instance);
-    this.watcher = watchRegistry(this.instance, () => this.noticed());
+    this.watcher = watchRegistry(this.instance, () => this.scheduleScan());
     await this.scan();
     this.listener = listener;
     this.started.resolve();
@@ -77,7 +77,7 @@ export class SessionProxies {
 
   stop(): void {
     this.watcher?.[Symbol.dispose]();
-    clearTimeout(this.reading ?? undefined);
+    clearTimeout(this.scanTimer ?? undefined);
     this.listener = null;
     for (const proxy of this.proxies.values()) {
       proxy.isDropped = true;
@@ -86,7 +86,7 @@ export class SessionProxies {
   }
 
   /** Session processes that can be asked now, including those only milliseconds old. */
-  async present(): Promise<readonly SessionProxy[]> {
+  async listCurrent(): Promise<readonly SessionProxy[]> {
     await this.started.promise;
     await this.scan();
     return this.findable;
@@ -106,7 +106,7 @@ export class SessionProxies {
 
   /** Number of running sessions, and of ended ones whose end no client knows. */
   get unfinished(): number {
-    return this.known.filter((proxy) => proxy.info.running || !proxy.endTold).length;
+    return this.known.filter((proxy) => proxy.info.running || !proxy.isEndReported).length;
   }
 
   /**
@@ -123,21 +123,21 @@ export class SessionProxies {
       proxy = this.lookUp(parsed, only);
     }
     // A process that is late with its first answer does not count as hanging.
-    if (proxy?.connection === null && proxy.trouble === null) {
+    if (proxy?.connection === null && proxy.error === null) {
       await this.opening.get(proxy.entry.id);
       proxy = this.lookUp(parsed, only);
     }
     if (proxy === undefined) throw notFound(parsed, this.instance.name);
     // A pane may be newer than the last reported info.
-    if (this.lackOf(proxy, parsed) !== null) await this.infoOf(proxy);
-    const lack = this.lackOf(proxy, parsed);
-    if (lack !== null) throw lack;
+    if (this.targetError(proxy, parsed) !== null) await this.infoOf(proxy);
+    const error = this.targetError(proxy, parsed);
+    if (error !== null) throw error;
     return proxy;
   }
 
   /** The error for an unknown window or pane of a target; a session with several reports itself which exist. */
-  private lackOf({ isMany, info }: SessionProxy, target: Target): WshError | null {
-    if (isMany || this.hasLeft(target)) return null;
+  private targetError({ hasManyPanes, info }: SessionProxy, target: Target): WshError | null {
+    if (hasManyPanes || this.hasLeftWindow(target)) return null;
     try {
       requirePane(info, target);
       return null;
@@ -159,8 +159,8 @@ export class SessionProxies {
   async paneOf(proxy: SessionProxy, target?: string): Promise<StreamedPane> {
     const { address } = proxy;
     // A new pane may not be in the info yet.
-    if (!proxy.isMany && proxy.isOutdated) await this.infoOf(proxy);
-    if (!proxy.isMany) return paneIn(proxy, address, proxy.info.pane_id, false);
+    if (!proxy.hasManyPanes && proxy.isOutdated) await this.infoOf(proxy);
+    if (!proxy.hasManyPanes) return paneIn(proxy, address, proxy.info.pane_id, false);
     const context = target === undefined ? CONTEXT : { ...CONTEXT, target };
     const { pane, socket } = v.parse(PaneProcessSchema, await proxy.request("peer.resolve", {}, context));
     const owner = socket === address ? proxy : await this.proxyAt(socket);
@@ -184,7 +184,7 @@ export class SessionProxies {
   async list(): Promise<SessionInfo[]> {
     await this.started.promise;
     await this.scan();
-    await whatHasArrived();
+    await readArrivedMessages();
     return Promise.all(this.findable.map((proxy) => this.infoOf(proxy)));
   }
 
@@ -204,23 +204,23 @@ export class SessionProxies {
   }
 
   /** Not awaited: if it is impossible now (no descriptors left), it is done later. */
-  private scanUnasked(): void {
-    this.scan().catch(() => setTimeout(() => this.scanUnasked(), LIST_PATIENCE_MS).unref());
+  private scanInBackground(): void {
+    this.scan().catch(() => setTimeout(() => this.scanInBackground(), LIST_PATIENCE_MS).unref());
   }
 
   /** Reads the registry for session processes that do not report their names themselves. */
   private nameByRegistry(proxy: SessionProxy): void {
     const entry = this.registry.entries().find(({ id }) => id === proxy.entry.id);
-    if (entry !== undefined) proxy.registeredAs(entry);
+    if (entry !== undefined) proxy.updateEntry(entry);
   }
 
   /** The registry changed. A request reads it at once; otherwise, changes close together are read together. */
-  private noticed(): void {
-    this.reading ??= setTimeout(() => {
-      this.reading = null;
-      this.scanUnasked();
+  private scheduleScan(): void {
+    this.scanTimer ??= setTimeout(() => {
+      this.scanTimer = null;
+      this.scanInBackground();
     }, NOTICE_MS);
-    this.reading.unref();
+    this.scanTimer.unref();
   }
 
   /** Whether its name is unknown until the pending answer arrives. */
@@ -247,12 +247,12 @@ export class SessionProxies {
       return proxy !== undefined && isVisible(proxy) ? proxy : undefined;
     }
     if (target.kind !== "session") {
-      for (const each of this.proxies.values()) if (isSession(each) && means(target, each)) return each;
+      for (const each of this.proxies.values()) if (isSession(each) && isTargetOf(target, each)) return each;
       return undefined;
     }
     let ended: SessionProxy | undefined;
     for (const proxy of this.proxies.values()) {
-      if (!means(target, proxy) || !isSession(proxy)) continue;
+      if (!isTargetOf(target, proxy) || !isSession(proxy)) continue;
       if (proxy.info.running) return proxy;
       if (ended === undefined || proxy.entry.id > ended.entry.id) ended = proxy;
     }
@@ -265,7 +265,7 @@ export class SessionProxies {
   }
 
   /** Whether the target is a pane that has left its window and can still be read. */
-  private hasLeft(target: Target): boolean {
+  private hasLeftWindow(target: Target): boolean {
     return target.kind === "pane" && this.registered(target)?.panes?.includes(target.id) === true;
   }
 
@@ -276,14 +276,14 @@ export class SessionProxies {
     return Promise.race([promise, Bun.sleep(LIST_PATIENCE_MS)]);
   }
 
-  private async connect(id: number, again = true): Promise<void> {
+  private async connect(id: number, mayRetry = true): Promise<void> {
     const socket = sessionSocket(this.instance, id);
     if (!isSocket(socket)) return;
     const proxy = new SessionProxy(
       { id, socket, session: null, window: null, name: null, ended: false, isMember: false },
       this.hostname,
     );
-    proxy.trouble = this.proxies.get(id)?.trouble ?? null;
+    proxy.error = this.proxies.get(id)?.error ?? null;
     const started = performance.now();
     // Listed as hanging meanwhile; one that answers quickly never appears so.
     const slow = setTimeout(() => {
@@ -298,8 +298,8 @@ export class SessionProxies {
         HELLO_PATIENCE_MS,
       );
       proxy.connection = connection;
-      proxy.trouble = null;
-      proxy.learn(hello.info, null);
+      proxy.error = null;
+      proxy.updateInfo(hello.info, null);
       proxy.version = hello.version;
       proxy.isForeign = hello.member === true;
       this.proxies.set(id, proxy);
@@ -311,20 +311,20 @@ export class SessionProxies {
     } catch (thrown) {
       const error = WshError.from(thrown);
       const wasQuick = performance.now() - started < LIST_PATIENCE_MS;
-      if (error.code !== "version_mismatch" && !(await this.isThere(id))) {
+      if (error.code !== "version_mismatch" && !(await this.isAlive(id))) {
         this.proxies.delete(id);
         return;
       }
       // It was between bind(2) and listen(2), or another process has replaced it.
-      if (error.code !== "version_mismatch" && wasQuick && again) return this.connect(id, false);
+      if (error.code !== "version_mismatch" && wasQuick && mayRetry) return this.connect(id, false);
       // The kernel still holds the lock of a dying process, whose name belongs to no session.
       if (errorCode(error.cause) === "ECONNREFUSED") {
         this.proxies.delete(id);
-        setTimeout(() => this.scanUnasked(), LIST_PATIENCE_MS).unref();
+        setTimeout(() => this.scanInBackground(), LIST_PATIENCE_MS).unref();
         return;
       }
       this.nameByRegistry(proxy);
-      proxy.trouble = error.code === "version_mismatch" ? error : unavailable(proxy.info.name);
+      proxy.error = error.code === "version_mismatch" ? error : unavailable(proxy.info.name);
       this.proxies.set(id, proxy);
       this.retryLater(id);
     } finally {
@@ -333,7 +333,7 @@ export class SessionProxies {
   }
 
   /** Whether a process listens at the socket (its backlog may only be full); a dead one's files are removed. */
-  private async isThere(id: number): Promise<boolean> {
+  private async isAlive(id: number): Promise<boolean> {
     await cleanStale(this.instance, [id]);
     return isRegistered(this.instance, id);
   }
@@ -353,15 +353,15 @@ export class SessionProxies {
     if (message.type !== messageTypes.event) return;
     const event = v.parse(EventSchema, messageJson(message));
     if (event.event === "stale") {
-      proxy.overtaken(Number(event.change));
+      proxy.noteChange(Number(event.change));
       this.listener?.listChanged(false);
       return;
     }
-    proxy.learn(event.info, event.listing);
+    proxy.updateInfo(event.info, event.listing);
     this.listener?.listChanged(event.event !== "listing");
     if (event.event === "listing") return;
-    if (event.event === "session_end_told") proxy.endTold = true;
-    else if (proxy.info.running) proxy.endTold = false;
+    if (event.event === "session_end_told") proxy.isEndReported = true;
+    else if (proxy.info.running) proxy.isEndReported = false;
     if (event.event === "session_ending") {
       proxy.isLeaving = true;
     } else if (event.event === "session_destroyed") {
@@ -403,7 +403,7 @@ export class SessionProxies {
 
   private async freshInfo(proxy: SessionProxy, connection: Connection): Promise<SessionInfo> {
     // Never cancelled: a late answer shows that the session process has recovered.
-    const asked = proxy.watch(connection).then(() => {
+    const answer = proxy.watch(connection).then(() => {
       this.hanging.delete(proxy);
       return proxy.info;
     });
@@ -413,7 +413,7 @@ export class SessionProxies {
       patience.resolve(unresponsive(proxy.infoNow));
     }, LIST_PATIENCE_MS);
     try {
-      return await Promise.race([asked, patience.promise]);
+      return await Promise.race([answer, patience.promise]);
     } catch {
       return unresponsive(proxy.infoNow);
     } finally {
@@ -426,7 +426,7 @@ export class SessionProxies {
  * Lets the event loop read the messages of session processes: a caller that learned of a change directly from one then
  * finds it in the next list.
  */
-async function whatHasArrived(): Promise<void> {
+async function readArrivedMessages(): Promise<void> {
   // The first turn may have polled its sockets already.
   for (let turn = 0; turn < 2; turn++) await new Promise((resume) => setImmediate(resume));
 }

@@ -34,19 +34,19 @@ export class SessionProxy {
   /** The validity of the info; null: it was never reported. */
   private listing: Listing | null = null;
   /** Time at which the info arrived, and the session process's newest change, which the info may lack. */
-  private knownAt = performance.now();
-  private change = 0;
+  private infoAt = performance.now();
+  private newestChange = 0;
   connection: Connection | null = null;
   /** Version of wsh, as its process reports. */
   version = VERSION;
   /** Why it cannot be used, if so; null without a connection: its first answer is pending. */
-  trouble: WshError | null = null;
+  error: WshError | null = null;
   /** An end announced before the connection ended, which is therefore not a crash. */
   announcedEnd: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
   /** Whether it has only panes of another session. */
   isForeign = false;
   /** Whether a client that waited for its program's end was notified. */
-  endTold = false;
+  isEndReported = false;
   /** Whether it was asked to end, or has ended: lookups no longer find it, though its process may take a while. */
   isLeaving = false;
   /** Whether the gateway itself is closing the connection. */
@@ -67,37 +67,37 @@ export class SessionProxy {
    */
   async request(op: string, input: unknown, context: RequestContext): Promise<unknown> {
     const { connection } = this;
-    if (connection === null) throw this.trouble ?? unavailable(this.info.name);
+    if (connection === null) throw this.error ?? unavailable(this.info.name);
     const hung = Promise.withResolvers<never>();
     hung.promise.catch(() => {});
     let timer = setTimeout(ping, PING_AFTER_MS);
-    let answered = (): void => {};
-    const over = (): void => hung.reject(unanswered(this.info.name));
+    let stopPatience = (): void => {};
+    const onTimeout = (): void => hung.reject(unanswered(this.info.name));
     function ping(): void {
       if (connection === null) return;
-      answered = patience(connection.path, PEER_TIMEOUT_MS - PING_AFTER_MS, over);
+      stopPatience = patience(connection.path, PEER_TIMEOUT_MS - PING_AFTER_MS, onTimeout);
       connection.request("peer.ping", {}, CONTEXT).then(
         () => {
-          answered();
-          if (waiting) timer = setTimeout(ping, PING_AGAIN_MS);
+          stopPatience();
+          if (isWaiting) timer = setTimeout(ping, PING_AGAIN_MS);
         },
         () => {}, // the connection has ended, and with it the request
       );
     }
-    let waiting = true;
+    let isWaiting = true;
     try {
       return await Promise.race([connection.request(op, input, context), hung.promise]);
     } catch (error) {
       throw connection.isClosed ? this.lostError() : error;
     } finally {
-      waiting = false;
+      isWaiting = false;
       clearTimeout(timer);
-      answered();
+      stopPatience();
     }
   }
 
   /** Whether its session has several panes, as far as known. */
-  get isMany(): boolean {
+  get hasManyPanes(): boolean {
     const { windows } = this.info;
     return windows.length > 1 || (windows[0]?.panes.length ?? 0) > 1;
   }
@@ -110,28 +110,28 @@ export class SessionProxy {
   /** Requests the info; after its answer the session process reports when it becomes outdated. */
   async watch(connection: Connection): Promise<void> {
     const answer = v.parse(WatchedSchema, await connection.request("peer.watch", {}, CONTEXT));
-    if (!this.learn(answer, answer.listing)) throw unavailable(this.info.name);
+    if (!this.updateInfo(answer, answer.listing)) throw unavailable(this.info.name);
   }
 
   /** Stores an info from the session process, with its validity if reported; false: it is not an info. */
-  learn(value: unknown, listing: unknown): boolean {
+  updateInfo(value: unknown, listing: unknown): boolean {
     const info = v.safeParse(SessionInfoSchema, value);
     if (!info.success) return false;
     const parsed = v.safeParse(ListingSchema, listing);
     this.info = info.output;
-    this.knownAt = performance.now();
+    this.infoAt = performance.now();
     this.listing = parsed.success ? parsed.output : null;
     return true;
   }
 
   /** A change that outdates its info. */
-  overtaken(change: number): void {
-    this.change = Math.max(this.change, change);
+  noteChange(change: number): void {
+    this.newestChange = Math.max(this.newestChange, change);
   }
 
   /** The validity of the info. */
   get freshness(): "known" | "ask" | "stopped" {
-    return this.listing === null ? "ask" : freshnessOf(this.listing, this.change);
+    return this.listing === null ? "ask" : freshnessOf(this.listing, this.newestChange);
   }
 
   /** Whether something has changed there that the info may lack. */
@@ -141,13 +141,13 @@ export class SessionProxy {
 
   /** The current info: while nothing happens, only ages grow. */
   get infoNow(): SessionInfo {
-    const ms = Math.floor(performance.now() - this.knownAt);
+    const ms = Math.floor(performance.now() - this.infoAt);
     const { idle_ms, last_activity_ms } = this.info;
     return { ...this.info, idle_ms: idle_ms + ms, last_activity_ms: last_activity_ms + ms };
   }
 
   /** Info from the registry, for a session process that has not reported more itself. */
-  registeredAs(entry: SessionEntry): void {
+  updateEntry(entry: SessionEntry): void {
     const { name, ended } = entry;
     this.entry = entry;
     if (this.connection === null && name !== null) {
@@ -175,16 +175,16 @@ export function sessionOf({ info, entry }: SessionProxy): number {
 }
 
 /** Whether the id belongs to this session process's session or window. */
-function holds({ info, entry }: SessionProxy, id: string): boolean {
+function hasId({ info, entry }: SessionProxy, id: string): boolean {
   if (info.id === id) return true;
   if (info.windows.length === 0) return entry.window !== null && windowId(entry.window) === id;
   return info.windows.some((window) => window.id === id);
 }
 
 /** Whether the target addresses this session process's session or window, for any caller. */
-export function means(target: Target, proxy: SessionProxy): boolean {
+export function isTargetOf(target: Target, proxy: SessionProxy): boolean {
   if (target.kind === "session") return proxy.info.name === target.name;
-  return target.kind !== "pane" && holds(proxy, formatTarget(target));
+  return target.kind !== "pane" && hasId(proxy, formatTarget(target));
 }
 
 export function unavailable(name: string): WshError {

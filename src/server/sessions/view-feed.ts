@@ -30,7 +30,7 @@ interface ViewFeedEvents {
   settings(): void;
   alert(text: string): void;
   /** Input up to this number has been acknowledged. @param record the session's name for these numbers; null: none */
-  took(n: number, record: string | null): void;
+  inputAcknowledged(n: number, record: string | null): void;
   /** It is unknown whether unacknowledged input up to this number was typed: it is not sent again. */
   inputLost(n: number, record: string): void;
   end(end: StreamEnd): void;
@@ -108,7 +108,7 @@ export class ViewFeed {
   }
 
   /** The person's new settings, or their error. */
-  use(settings: PersonSettings): void {
+  applySettings(settings: PersonSettings): void {
     if (!("fault" in settings)) this.attach = { ...this.attach, ...settings };
     this.request("peer.settings", settings);
   }
@@ -203,7 +203,7 @@ export class ViewFeed {
 
   private event(connection: Connection, event: AttachEvent): void {
     const { events } = this;
-    if (event.event === "took") this.took(event.n, event.record ?? null);
+    if (event.event === "took") this.acknowledge(event.n, event.record ?? null);
     else if (event.event === "keyboard") events.keyboard(event.captured);
     else if (event.event === "wanted") events.actionRequested(event.operation);
     else if (event.event === "settings") events.settings();
@@ -211,17 +211,17 @@ export class ViewFeed {
     else if (event.event === "moved") {
       this.connection = null;
       connection.close();
-      void this.follow(event).catch(() => this.reconnect(event.typed));
+      void this.followSession(event).catch(() => this.reconnect(event.typed));
     }
   }
 
   /** The path is on the session's machine: its process there is found by its id. */
-  private async follow({ socket, typed }: Extract<AttachEvent, { event: "moved" }>) {
+  private async followSession({ socket, typed }: Extract<AttachEvent, { event: "moved" }>) {
     const { machine } = parsePlace(this.session);
     await this.connect(machine === null ? socket : (await this.sources.find(this.session)).address, typed);
   }
 
-  private took(n: number, record: string | null): void {
+  private acknowledge(n: number, record: string | null): void {
     const isOther = record !== null && this.record !== null && record !== this.record;
     if (record !== null) this.record = record;
     if (n > this.highestAcknowledged) this.highestAcknowledged = n;
@@ -235,7 +235,7 @@ export class ViewFeed {
     }
     this.unacknowledged = this.unacknowledged.filter(({ number }) => number > this.highestAcknowledged);
     this.unacknowledgedBytes = this.unacknowledged.reduce((sum, { bytes }) => sum + bytes.length, 0);
-    this.events.took(this.highestAcknowledged, this.record);
+    this.events.inputAcknowledged(this.highestAcknowledged, this.record);
     if (this.hasReportedInput) return;
     this.hasReportedInput = true;
     this.begin();

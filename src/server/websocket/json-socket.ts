@@ -95,7 +95,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
   protected socket: WebSocketPeer | null = null;
   private readonly endController = new AbortController();
   private readonly waitingMessages: string[] = [];
-  private working = false;
+  private isWorking = false;
   private afterWork: (() => void) | null = null;
   private running = 0;
   /** The pending await_idle of each session, which a newer one replaces. */
@@ -116,7 +116,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
       return;
     }
     this.waitingMessages.push(data);
-    if (!this.working) void this.work();
+    if (!this.isWorking) void this.work();
   }
 
   drain(): void {}
@@ -171,7 +171,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
   }
 
   private async work(): Promise<void> {
-    this.working = true;
+    this.isWorking = true;
     for (let text = this.waitingMessages.shift(); text !== undefined; text = this.waitingMessages.shift()) {
       let request: JsonRequest;
       try {
@@ -189,14 +189,14 @@ export abstract class JsonSocket implements WebSocketEndpoint {
         this.fail(request, thrown);
       }
     }
-    this.working = false;
+    this.isWorking = false;
     this.afterWork?.();
     this.afterWork = null;
   }
 
   /** Runs after the current request has been answered: a caller that ends a session gets its answer first. */
   protected whenAnswered(then: () => void): void {
-    if (!this.working) {
+    if (!this.isWorking) {
       then();
       return;
     }

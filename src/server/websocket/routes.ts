@@ -54,7 +54,7 @@ export class WebSocketRoutes {
   constructor(private readonly options: WebSocketRoutesOptions) {}
 
   /** Server-level connections. */
-  get holders(): number {
+  get connectionCount(): number {
     return this.serverSockets.size;
   }
 
@@ -64,7 +64,7 @@ export class WebSocketRoutes {
 
   mount(app: Hono<AppEnv>): void {
     const { sources, call, limits, tickets, audit, callerGone } = this.options;
-    const written = audit?.write ?? (() => {});
+    const writeAudit = audit?.write ?? (() => {});
     app.post("/auth/ws-ticket", (c) => {
       const context = { ...wsContext(c), signal: c.req.raw.signal };
       let result = "ok";
@@ -76,7 +76,7 @@ export class WebSocketRoutes {
         result = WshError.from(thrown).code;
         throw thrown;
       } finally {
-        written({ operation: "ws.ticket", input: null, context, result, ms: 0 });
+        writeAudit({ operation: "ws.ticket", input: null, context, result, ms: 0 });
       }
     });
     this.mountSocket(app, "/sessions/:name/ws/raw", async (c) => {
@@ -105,7 +105,7 @@ export class WebSocketRoutes {
         context: wsContext(c),
         maxWaits: limits.max_waiters,
         callerGone,
-        audit: written,
+        audit: writeAudit,
       };
       return SessionSocket.open(options, source);
     });
@@ -119,9 +119,9 @@ export class WebSocketRoutes {
         sources,
         maxWaits: limits.max_waiters,
         callerGone,
-        audit: written,
+        audit: writeAudit,
         maxSubscriptions: limits.max_subscriptions,
-        farEvents: this.options.remoteEvents,
+        remoteEvents: this.options.remoteEvents,
         concealedFrom: this.options.concealedFrom,
         closed: (gone) => {
           this.serverSockets.delete(gone);

@@ -42,13 +42,13 @@ export interface ServerSocketOptions extends JsonSocketOptions {
   readonly maxSubscriptions: number;
   /** The AI agent that may learn only the names of private sessions; null: the caller may learn more. */
   readonly concealedFrom: (caller: Caller) => Owner | null;
-  readonly farEvents: Pick<RemoteEvents, "watch" | "requireKnown">;
+  readonly remoteEvents: Pick<RemoteEvents, "watch" | "requireKnown">;
   readonly closed: (endpoint: ServerSocket) => void;
 }
 
 interface Subscribed {
   readonly stream: SessionStream;
-  begun: (() => void) | null;
+  startEvents: (() => void) | null;
 }
 
 export class ServerSocket extends JsonSocket {
@@ -69,8 +69,8 @@ export class ServerSocket extends JsonSocket {
   lifecycle(event: LifecycleEvent): void {
     const { caller } = this.options.context;
     if (caller.only !== undefined && event.params.session.id !== caller.only) return;
-    const seen = eventSeenBy(event, this.options.concealedFrom(caller));
-    if (seen !== null) this.sendEvent(seen);
+    const visibleEvent = eventSeenBy(event, this.options.concealedFrom(caller));
+    if (visibleEvent !== null) this.sendEvent(visibleEvent);
   }
 
   override drain(): void {
@@ -125,8 +125,8 @@ export class ServerSocket extends JsonSocket {
     const { sources } = this.options;
     const source = await sources.pane(target, this.options.context.caller.only);
     const subscribed = this.subscriptions.get(source.info.pane_id) ?? (await this.connect(source));
-    subscribed.begun = () => {
-      subscribed.begun = null;
+    subscribed.startEvents = () => {
+      subscribed.startEvents = null;
       this.answer(request, { events: options.events }, unknownFields(SubscribeSchema, request.params));
     };
     await subscribed.stream.subscribe(options, 0);
@@ -137,20 +137,20 @@ export class ServerSocket extends JsonSocket {
   private async subscribeMachines(request: JsonRequest): Promise<void> {
     requireAllSessions(this.options.context, "subscribe_machines");
     const { machines } = parse(MachinesSubscriptionSchema, request.params);
-    this.options.farEvents.requireKnown(machines ?? []);
+    this.options.remoteEvents.requireKnown(machines ?? []);
     this.machines?.[Symbol.dispose]();
     this.machines = null;
     // The answer comes first, then the current machines.
     this.answer(request, { machines: machines ?? "all" }, unknownFields(MachinesSubscriptionSchema, request.params));
     if (machines?.length === 0) return;
-    this.machines = this.options.farEvents.watch(machines ?? null, (event) => this.farEvent(event));
+    this.machines = this.options.remoteEvents.watch(machines ?? null, (event) => this.forwardRemoteEvent(event));
   }
 
-  private farEvent(event: MachineEvent): void {
+  private forwardRemoteEvent(event: MachineEvent): void {
     const agent = this.options.concealedFrom(this.options.context.caller);
     const parsed = agent === null ? null : v.safeParse(LifecycleEventSchema, event);
-    const seen = parsed?.success === true ? eventSeenBy(parsed.output, agent) : {};
-    if (seen !== null) this.sendEvent({ ...event, ...seen });
+    const visibleFields = parsed?.success === true ? eventSeenBy(parsed.output, agent) : {};
+    if (visibleFields !== null) this.sendEvent({ ...event, ...visibleFields });
   }
 
   /** A slow client gets the number of missed events. */
@@ -176,10 +176,10 @@ export class ServerSocket extends JsonSocket {
     const { pane_id: id } = source.info;
     const stream = await SessionStream.open(source, context, {
       event: (json) => this.event(source, stream, json),
-      subscribed: () => this.subscriptions.get(id)?.begun?.(),
+      subscribed: () => this.subscriptions.get(id)?.startEvents?.(),
       end: () => this.subscriptions.delete(id),
     });
-    const subscribed: Subscribed = { stream, begun: null };
+    const subscribed: Subscribed = { stream, startEvents: null };
     if (this.socket === null) stream.close();
     else this.subscriptions.set(id, subscribed);
     return subscribed;

@@ -22,7 +22,7 @@ import { WindowSubscriptions } from "./window-subscriptions.ts";
 export class SessionSocket extends JsonSocket {
   private stream: SessionStream | null = null;
   private endReason: string | null = null;
-  private begun: (() => void) | null = null;
+  private startEvents: (() => void) | null = null;
 
   private readonly windows: WindowSubscriptions;
 
@@ -44,7 +44,7 @@ export class SessionSocket extends JsonSocket {
     const context: RequestContext = { access, caller };
     endpoint.stream = await SessionStream.open(source, context, {
       event: (json) => endpoint.event(json),
-      subscribed: () => endpoint.begun?.(),
+      subscribed: () => endpoint.startEvents?.(),
       end: (reason) => endpoint.end(reason),
     });
     return endpoint;
@@ -93,14 +93,14 @@ export class SessionSocket extends JsonSocket {
 
   private async subscribe(request: JsonRequest): Promise<void> {
     const options = parseSubscription(request.params);
-    this.begun = () => {
-      this.begun = null;
+    this.startEvents = () => {
+      this.startEvents = null;
       this.answer(request, { events: options.events }, unknownFields(SubscribeSchema, request.params));
     };
     try {
       await this.stream?.subscribe(options, 0);
     } finally {
-      this.begun = null;
+      this.startEvents = null;
     }
   }
 

@@ -129,7 +129,7 @@ export class ViewSocket implements WebSocketEndpoint {
         actionRequested: (operation) => this.sendMessage({ type: "wanted", operation }),
         settings: () => void this.reread(prefix, wantsKeys === true),
         alert: (text) => this.sendMessage({ type: "alert", text }),
-        took: (n, record) => {
+        inputAcknowledged: (n, record) => {
           if (isOpened) this.sendMessage({ type: "took", n });
           else {
             const { id, name } = info;
@@ -164,11 +164,11 @@ export class ViewSocket implements WebSocketEndpoint {
   private async reread(prefix: boolean, wantsKeys: boolean): Promise<void> {
     const now = await this.keys(prefix, false).catch((thrown) => ({ fault: settingsFault(thrown) }));
     if ("fault" in now) {
-      this.feed?.use(now);
+      this.feed?.applySettings(now);
       return;
     }
     const { pageKeys, ...keys } = now;
-    this.feed?.use({ pass_through: false, ...keys });
+    this.feed?.applySettings({ pass_through: false, ...keys });
     if (wantsKeys && pageKeys !== undefined) this.sendMessage({ type: "keys", ...pageKeys });
   }
 

@@ -54,7 +54,7 @@ export function closeReason(reason: string): { readonly code: number; readonly r
 export class WebSockets {
   private readonly open = new Map<WebSocketEndpoint, OpenConnection>();
   /** For endpoints that are not open yet: the end of the token that admitted them. */
-  private readonly ends = new WeakMap<WebSocketEndpoint, AbortSignal>();
+  private readonly endSignals = new WeakMap<WebSocketEndpoint, AbortSignal>();
 
   constructor(
     private readonly keepAlive: KeepAlive,
@@ -78,7 +78,7 @@ export class WebSockets {
       // Only pictures of views are compressed, with a window of 16 KB per socket that requests it.
       perMessageDeflate: { compress: "16KB", decompress: false },
       open: (socket) => {
-        const ended = this.ends.get(socket.data);
+        const ended = this.endSignals.get(socket.data);
         this.open.set(socket.data, new OpenConnection(socket, this.keepAlive, ended, () => this.drop(socket)));
         if (ended?.aborted === true) this.drop(socket);
         else socket.data.open(socket);
@@ -94,7 +94,7 @@ export class WebSockets {
 
   /** The connection that is about to be opened ends with the token that admitted it. */
   endWith(ended: AbortSignal, endpoint: WebSocketEndpoint): void {
-    this.ends.set(endpoint, ended);
+    this.endSignals.set(endpoint, ended);
   }
 
   /** The token that admitted the connection is no longer valid. A peer that reads nothing does not delay the end. */

@@ -36,15 +36,15 @@ export class WindowSubscriptions {
     const { sources, context, limit, send } = this.port;
     const source = await sources.find(session);
     const early: string[] = [];
-    let answered = options.events.length === 0;
+    let isAnswered = options.events.length === 0;
     let feed: WindowFeed | null = null;
-    if (!answered) {
+    if (!isAnswered) {
       if (!this.feeds.has(session) && this.feeds.size >= limit) {
         throw new WshError("resource_limit_reached", `this connection has ${this.feeds.size} windows`);
       }
       feed = await WindowFeed.open(sources, source, options, context, {
         event: (json) => {
-          if (!answered) early.push(json);
+          if (!isAnswered) early.push(json);
           else if (!send(json, source.info.name)) feed?.pause();
         },
         end: () => {
@@ -57,7 +57,7 @@ export class WindowSubscriptions {
     else this.feeds.set(session, feed);
     if (this.isOver) feed?.close();
     answer({ events: options.events }, unknownFields(WindowSubscriptionSchema, params));
-    answered = true;
+    isAnswered = true;
     for (const json of early) send(json, source.info.name);
   }
 

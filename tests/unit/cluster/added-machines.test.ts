@@ -5,7 +5,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { Members, memberSessions } from "../../../src/cluster/fleet/members.ts";
 import { RememberedMembers } from "../../../src/cluster/fleet/remembered-members.ts";
-import { keepKnown, lastKnown } from "../../../src/cluster/last-known.ts";
+import { readLastKnown, writeLastKnown } from "../../../src/cluster/last-known.ts";
 import { type Instance, resolveInstance } from "../../../src/instance/paths.ts";
 import { sessionInfo } from "../../support/session-info.ts";
 
@@ -28,10 +28,10 @@ function members(): Members {
 }
 
 test("of added machines", () => {
-  keepKnown(instance, "good", [sessionInfo()]);
-  keepKnown(instance, "bad", [impossible]);
-  expect(lastKnown(instance, "good")?.sessions).toMatchObject([{ name: "dev" }]);
-  expect(lastKnown(instance, "bad")).toBeNull();
+  writeLastKnown(instance, "good", [sessionInfo()]);
+  writeLastKnown(instance, "bad", [impossible]);
+  expect(readLastKnown(instance, "good")?.sessions).toMatchObject([{ name: "dev" }]);
+  expect(readLastKnown(instance, "bad")).toBeNull();
 });
 
 test("of a fleet's machines", () => {

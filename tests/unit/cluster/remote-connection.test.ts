@@ -1,6 +1,6 @@
 /** A connection to another machine that is lost or silent during set-up: it is made again, and the fault is named. */
 import { expect, test } from "bun:test";
-import { openThere } from "../../../src/cluster/remote-connection.ts";
+import { openRemote } from "../../../src/cluster/remote-connection.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
 import { encodeJsonMessage, messageTypes, PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
 import { VERSION } from "../../../src/protocol/version.ts";
@@ -37,18 +37,18 @@ const away = {
 
 test("a connection lost before the process has answered is made again", async () => {
   const dial = waysOf(isCut, answers);
-  expect((await openThere(there, dial)).hello.role).toBe("session");
+  expect((await openRemote(there, dial)).hello.role).toBe("session");
   expect(dial.opened()).toBe(2);
 });
 
 test("a process that has ended is not waited for", async () => {
   const dial = waysOf(ends);
-  expect(await openThere(there, dial).catch(({ code }) => code)).toBe("session_not_found");
+  expect(await openRemote(there, dial).catch(({ code }) => code)).toBe("session_not_found");
   expect(dial.opened()).toBe(1);
 });
 
 test("on a silent connection the machine is queried: it, and not its process, does not answer", async () => {
   const dial = waysOf(silent, answers);
-  expect((await openThere(away, dial)).hello.role).toBe("session");
+  expect((await openRemote(away, dial)).hello.role).toBe("session");
   expect(dial.opened()).toBe(2);
 }, 30_000);

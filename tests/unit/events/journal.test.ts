@@ -152,7 +152,7 @@ function hooksOver(
     isOpen: () => true,
     notify: async () => {},
     operate: async (line, { session }, agent) => operate(line, session, agent),
-    rested: () => {},
+    onIdle: () => {},
   });
   return { hooks, append, warnings, files };
 }

@@ -11,7 +11,7 @@ test("an ephemeral server sends its pending answers before it ends, also those t
     const lifecycle = new Lifecycle({
       persistent: () => false,
       sessions: () => 0,
-      holders: () => calls.count,
+      activityCount: () => calls.count,
       end() {
         hasEnded = true;
         ended.resolve();

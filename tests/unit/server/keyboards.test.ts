@@ -23,15 +23,15 @@ const told = (id: string) => ["peer.caller_gone", { id }];
 test("a connection or token that ends before or after the answer gives up its keyboard; a lasting caller keeps it", () => {
   const keyboards = new CapturedKeyboards();
   const [before, token, after, lasting, newest] = [session(), session(), session(), session(), session()];
-  keyboards.captured(caller("before", { signal: AbortSignal.abort() }), before.proxy);
-  keyboards.captured(caller("token", { connected: false, ended: AbortSignal.abort() }), token.proxy);
+  keyboards.recordCapture(caller("before", { signal: AbortSignal.abort() }), before.proxy);
+  keyboards.recordCapture(caller("token", { connected: false, ended: AbortSignal.abort() }), token.proxy);
   expect([before.gone, token.gone]).toEqual([[told("before")], [told("token")]]);
 
-  keyboards.captured(caller("after", {}), after.proxy);
-  keyboards.captured(caller("lasting", { connected: false, signal: AbortSignal.abort() }), lasting.proxy);
+  keyboards.recordCapture(caller("after", {}), after.proxy);
+  keyboards.recordCapture(caller("lasting", { connected: false, signal: AbortSignal.abort() }), lasting.proxy);
   const ending = new AbortController();
-  keyboards.captured(caller("older", { ended: ending.signal }), newest.proxy);
-  keyboards.captured(caller("newer", {}), newest.proxy);
+  keyboards.recordCapture(caller("older", { ended: ending.signal }), newest.proxy);
+  keyboards.recordCapture(caller("newer", {}), newest.proxy);
   ending.abort();
   for (const id of ["after", "lasting"]) keyboards.callerGone(id);
   expect([after.gone, lasting.gone, newest.gone]).toEqual([[told("after")], [], []]);

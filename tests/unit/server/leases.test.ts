@@ -12,11 +12,11 @@ test("a wait continues while its caller is heard, and ends after 20 s of silence
   const leases = new Leases(clock);
   let state = "waits";
   const looks = [0, 1].map(() =>
-    leases.during("a", signal, waits).catch(({ code }) => {
+    leases.holdWhile("a", signal, waits).catch(({ code }) => {
       state = code;
     }),
   );
-  const unnamed = leases.during("", signal, waits);
+  const unnamed = leases.holdWhile("", signal, waits);
   for (let seconds = 0; seconds < 60; seconds += 5) {
     clock.pass(5_000);
     leases.renew("a");
@@ -29,6 +29,6 @@ test("a wait continues while its caller is heard, and ends after 20 s of silence
   await Promise.all(looks);
   expect([state, clock.timers()]).toEqual(["server_unavailable", 0]);
   expect(await Promise.race([unnamed, "waits"])).toBe("waits");
-  expect(await leases.during("a", signal, async () => "seen")).toBe("seen");
+  expect(await leases.holdWhile("a", signal, async () => "seen")).toBe("seen");
   expect(clock.timers()).toBe(0);
 });

@@ -8,19 +8,19 @@ const MAX_EXTENDED = 32;
 
 export class ExtendedResults {
   /** End of each one's extension, as wall time in ms. */
-  private readonly until = new Map<string, number>();
+  private readonly deadlines = new Map<string, number>();
 
   /** Whether another session may be kept longer; it counts until `settle`. */
   reserve(session: string): boolean {
-    for (const [each, time] of this.until) if (time <= Date.now()) this.until.delete(each);
-    if (this.until.size >= MAX_EXTENDED) return false;
-    this.until.set(session, Number.POSITIVE_INFINITY);
+    for (const [each, time] of this.deadlines) if (time <= Date.now()) this.deadlines.delete(each);
+    if (this.deadlines.size >= MAX_EXTENDED) return false;
+    this.deadlines.set(session, Number.POSITIVE_INFINITY);
     return true;
   }
 
   /** @param until end of the extension: an ISO time */
   settle(session: string, until: string | undefined): void {
-    if (until === undefined) this.until.delete(session);
-    else this.until.set(session, Date.parse(until));
+    if (until === undefined) this.deadlines.delete(session);
+    else this.deadlines.set(session, Date.parse(until));
   }
 }

@@ -91,7 +91,7 @@ export async function execFresh(
   async function runAll(): Promise<ProcessResult[]> {
     if (place !== null) return runShown(proxies, input, steps, place, leftMs, context);
     if (input.mode === "parallel") return Promise.all(steps.map((step, index) => runStep(step, index)));
-    const sequence = { run: runStep, skipped, stops: (result: ProcessResult) => stops(result, input) };
+    const sequence = { run: runStep, skipped, stops: (result: ProcessResult) => endsSequence(result, input) };
     if (input.mode === "sequence") return inSequence(steps, sequence);
     await requireNotBegun(proxies.instance, context);
     return inPipeline(proxies.instance, steps, sequence);
@@ -117,7 +117,7 @@ function atMostParallel(steps: readonly Step[], mode: FreshInput["mode"]): reado
 /** Errors after which the command may have run. */
 const lostCodes: ReadonlySet<string> = new Set(["session_unavailable", "session_crashed", "outcome_unknown"]);
 
-function stops({ state, exit_code }: ProcessResult, { stop_on_error }: FreshInput): boolean {
+function endsSequence({ state, exit_code }: ProcessResult, { stop_on_error }: FreshInput): boolean {
   const hasFailed = state !== "finished" || exit_code !== 0;
   return hasFailed && (stop_on_error || state === "running");
 }
