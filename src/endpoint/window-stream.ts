@@ -132,7 +132,7 @@ export class WindowStream implements PeerStream {
     this.tellQueued();
     if (this.timer !== null || !this.dirty || !this.wants.has("frames")) return;
     const due = this.lastFrame + this.intervalMs - performance.now();
-    this.timer = setTimeout(() => void this.streamed.shown.atRest(() => this.frame()), Math.max(0, due));
+    this.timer = setTimeout(() => void this.streamed.shown.whenAtRest(() => this.frame()), Math.max(0, due));
   }
 
   private tellQueued(): void {

@@ -15,7 +15,7 @@ import { WshError } from "../protocol/errors.ts";
 import { firstNumbers } from "../protocol/pane-numbers.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { PaneInfo, SessionState } from "../protocol/session.ts";
-import { isSecret, type PtyExit, type PtyFlags } from "../pty/port.ts";
+import { hidesTypedText, type PtyExit, type PtyFlags } from "../pty/port.ts";
 import type { TextRange } from "../terminal/history/transcript.ts";
 import type { Mark, TerminalModel } from "../terminal/model.ts";
 import { Activity } from "./activity.ts";
@@ -226,7 +226,7 @@ export class Pane {
   /** Erases history and screen for everything that shows the pane. The person's own scrollback stays. */
   clear(): Promise<void> {
     const { terminal } = this;
-    return terminal.atRest(() => {
+    return terminal.whenAtRest(() => {
       void terminal.clear();
       // Relayed terminals get it as the program's own output.
       this.events.emit("chunk", { offset: terminal.offset, bytes: ERASE_SCREEN });
@@ -266,7 +266,7 @@ export class Pane {
     this.program.send(bytes).catch(() => {});
     const note = (): void => this.commands.typing(bytes, flags);
     // Recorded before the answer is parsed, but not before it is shown.
-    if (bytes.length <= KEY_BYTES && !isSecret(flags)) this.program.answered(note);
+    if (bytes.length <= KEY_BYTES && !hidesTypedText(flags)) this.program.answered(note);
     else note();
   }
 
@@ -421,8 +421,8 @@ export class Pane {
     const { terminal } = this;
     const begins = kind === "C" && this.commands.log.phase !== "running";
     if (!begins && kind !== "D") return;
-    if (begins) terminal.commandBegins();
-    if (this.options.resetModes) terminal.tidy();
+    if (begins) terminal.markCommandStart();
+    if (this.options.resetModes) terminal.resetModesAfterMark();
   }
 
   /** A shell that edits its line also erases, but no output. */

@@ -108,7 +108,7 @@ export class Program implements ProgramPort {
 
   /** Restores the terminal's earlier contents before the program starts. */
   prefill({ history, text }: Pick<RestoredPane, "history" | "text">): Promise<void> {
-    this.terminal.load(history.lines, history.first);
+    this.terminal.loadLines(history.lines, history.first);
     return this.parse(text);
   }
 
@@ -165,7 +165,7 @@ export class Program implements ProgramPort {
 
   /** A person is about to type. */
   typed(): void {
-    this.current?.typed();
+    this.current?.noteTyping();
   }
 
   /**
@@ -173,7 +173,7 @@ export class Program implements ProgramPort {
    * answers with more than an echo is not awaited: it continues, and is better read when it has printed more.
    */
   answered(before: () => void): void {
-    const answer = this.echoes ? (this.current?.answer() ?? null) : null;
+    const answer = this.echoes ? (this.current?.readAnswer() ?? null) : null;
     if (answer !== null) this.show(answer.bytes);
     try {
       before();
@@ -185,7 +185,7 @@ export class Program implements ProgramPort {
   /** Of several sizes requested while a chunk is parsed, the last counts. */
   async resize(rows: number, cols: number): Promise<void> {
     this.requestedSize = possibleSize({ rows, cols });
-    await this.terminal.atRest(() => {
+    await this.terminal.whenAtRest(() => {
       const { rows, cols } = this.requestedSize;
       if (rows === this.size.rows && cols === this.size.cols) return;
       this.size = this.requestedSize;
@@ -292,7 +292,7 @@ export class Program implements ProgramPort {
     this.echoes = isEcho(bytes);
     if (this.passedBytes !== this.terminal.offset || !this.echoes) return;
     let now = true;
-    void this.terminal.atRest(() => {
+    void this.terminal.whenAtRest(() => {
       // After an unfinished sequence it would be too late.
       if (!now) return;
       this.aheadBytes = bytes;

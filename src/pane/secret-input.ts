@@ -4,7 +4,7 @@
  * overwritten afterwards.
  */
 import type { SecretPrompt } from "../protocol/secret.ts";
-import { isSecret } from "../pty/port.ts";
+import { hidesTypedText } from "../pty/port.ts";
 import type { Program } from "./program.ts";
 import type { ProgramState } from "./state/classify.ts";
 
@@ -40,7 +40,7 @@ export class SecretInput {
   async type({ group }: Pick<SecretPrompt, "group">, secret: Uint8Array): Promise<boolean> {
     const { pty, input } = this.program;
     try {
-      if (pty === null || input.isWriting || !isSecret(pty.flags()) || pty.foreground() !== group) return false;
+      if (pty === null || input.isWriting || !hidesTypedText(pty.flags()) || pty.foreground() !== group) return false;
       using hold = input.hold();
       await hold.write(secret);
       return true;

@@ -18,34 +18,34 @@ const RETRY_FIRST_MS = 1;
 const RETRY_LONGEST_MS = 32;
 
 interface QueuedInput {
-  rest: Uint8Array;
+  unsent: Uint8Array;
   readonly resolve: () => void;
   readonly reject: (error: WshError) => void;
 }
 
 /** Offers bytes to the kernel; returns how many it took, 0 when it is full, -1 when the terminal is gone. */
-type Offer = (bytes: Uint8Array) => number;
+type OfferBytes = (bytes: Uint8Array) => number;
 
 export class InputQueue {
-  readonly #offer: Offer;
+  readonly #offer: OfferBytes;
   readonly #stallMs: number;
   readonly #limitBytes: number;
-  readonly #pieces: QueuedInput[] = [];
-  #queued = 0;
-  #progressAt = 0;
-  #pause = RETRY_FIRST_MS;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #closed = false;
+  readonly #pending: QueuedInput[] = [];
+  #pendingBytes = 0;
+  #lastProgressAt = 0;
+  #retryDelayMs = RETRY_FIRST_MS;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
 
-  constructor(offer: Offer, stallMs = INPUT_STALL_MS, limitBytes = INPUT_LIMIT_BYTES) {
+  constructor(offer: OfferBytes, stallMs = INPUT_STALL_MS, limitBytes = INPUT_LIMIT_BYTES) {
     this.#offer = offer;
     this.#stallMs = stallMs;
     this.#limitBytes = limitBytes;
   }
 
   /** Number of pending bytes. */
-  get queued(): number {
-    return this.#queued;
+  get pendingBytes(): number {
+    return this.#pendingBytes;
   }
 
   /**
@@ -53,91 +53,93 @@ export class InputQueue {
    * @throws WshError `input_send_failed`
    */
   write(bytes: Uint8Array): Promise<void> {
-    if (this.#closed) return Promise.reject(failed("the terminal is closed"));
+    if (this.#isClosed) return Promise.reject(sendError("the terminal is closed"));
     let rest = bytes;
-    if (this.#pieces.length === 0) {
+    if (this.#pending.length === 0) {
       const taken = this.#offer(bytes);
-      if (taken < 0) return Promise.reject(failed("the terminal is gone"));
+      if (taken < 0) return Promise.reject(sendError("the terminal is gone"));
       if (taken === bytes.length) return Promise.resolve();
       rest = bytes.subarray(taken);
-      this.#progressAt = performance.now();
-      this.#pause = RETRY_FIRST_MS;
+      this.#lastProgressAt = performance.now();
+      this.#retryDelayMs = RETRY_FIRST_MS;
     }
-    if (this.#queued + rest.length > this.#limitBytes) {
+    if (this.#pendingBytes + rest.length > this.#limitBytes) {
       return Promise.reject(
-        failed(`${this.#queued} bytes of input are already queued; the limit is ${this.#limitBytes}`),
+        sendError(`${this.#pendingBytes} bytes of input are already queued; the limit is ${this.#limitBytes}`),
       );
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     // A copy: the caller may reuse its buffer.
-    this.#pieces.push({ rest: new Uint8Array(rest), resolve, reject });
-    this.#queued += rest.length;
-    this.#schedule();
+    this.#pending.push({ unsent: new Uint8Array(rest), resolve, reject });
+    this.#pendingBytes += rest.length;
+    this.#scheduleRetry();
     return promise;
   }
 
   /** Offers pending input at once: output has come, so the child runs and may have read. Costs nothing when empty. */
-  poke(): void {
-    if (this.#pieces.length > 0) this.#flush();
+  retryNow(): void {
+    if (this.#pending.length > 0) this.#flush();
   }
 
   /** Fails pending and all later writes. Idempotent. */
   close(reason: string): void {
-    this.#closed = true;
-    this.#drop(reason);
+    this.#isClosed = true;
+    this.#failPending(reason);
   }
 
   #flush(): void {
     for (;;) {
-      const piece = this.#pieces[0];
+      const piece = this.#pending[0];
       if (piece === undefined) {
-        this.#rest();
+        this.#cancelRetry();
         return;
       }
-      const taken = piece.rest.length === 0 ? 0 : this.#offer(piece.rest);
+      const taken = piece.unsent.length === 0 ? 0 : this.#offer(piece.unsent);
       if (taken < 0) {
-        this.#drop("the terminal is gone");
+        this.#failPending("the terminal is gone");
         return;
       }
-      this.#queued -= taken;
-      piece.rest = piece.rest.subarray(taken);
+      this.#pendingBytes -= taken;
+      piece.unsent = piece.unsent.subarray(taken);
       if (taken > 0) {
-        this.#progressAt = performance.now();
-        this.#pause = RETRY_FIRST_MS;
+        this.#lastProgressAt = performance.now();
+        this.#retryDelayMs = RETRY_FIRST_MS;
       }
-      if (piece.rest.length > 0) break;
-      this.#pieces.shift();
+      if (piece.unsent.length > 0) break;
+      this.#pending.shift();
       piece.resolve();
     }
-    const stalled = performance.now() - this.#progressAt;
+    const stalled = performance.now() - this.#lastProgressAt;
     if (stalled >= this.#stallMs) {
-      this.#drop(`the program has read nothing for ${Math.round(stalled)} ms; ${this.#queued} bytes were not sent`);
+      this.#failPending(
+        `the program has read nothing for ${Math.round(stalled)} ms; ${this.#pendingBytes} bytes were not sent`,
+      );
     } else {
-      this.#schedule();
+      this.#scheduleRetry();
     }
   }
 
-  #schedule(): void {
-    if (this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#pause = Math.min(this.#pause * 2, RETRY_LONGEST_MS);
+  #scheduleRetry(): void {
+    if (this.#retryTimer !== undefined) return;
+    this.#retryTimer = setTimeout(() => {
+      this.#retryTimer = undefined;
+      this.#retryDelayMs = Math.min(this.#retryDelayMs * 2, RETRY_LONGEST_MS);
       this.#flush();
-    }, this.#pause);
+    }, this.#retryDelayMs);
   }
 
-  #rest(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+  #cancelRetry(): void {
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = undefined;
   }
 
-  #drop(reason: string): void {
-    this.#rest();
-    this.#queued = 0;
-    for (const piece of this.#pieces.splice(0)) piece.reject(failed(reason));
+  #failPending(reason: string): void {
+    this.#cancelRetry();
+    this.#pendingBytes = 0;
+    for (const piece of this.#pending.splice(0)) piece.reject(sendError(reason));
   }
 }
 
-function failed(reason: string): WshError {
+function sendError(reason: string): WshError {
   return new WshError("input_send_failed", `input was not sent: ${reason}`);
 }

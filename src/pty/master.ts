@@ -19,25 +19,25 @@ import type { PtyFlags } from "./port.ts";
 import { TurnReader, type TurnsPort } from "./turns.ts";
 
 /** Path of the other side of a master descriptor; "" when it is not one. */
-function otherSide(fd: number): string {
+function terminalPath(fd: number): string {
   return String(libc().ptsname(fd) ?? "");
 }
 
 /** Our own duplicate of the first open master that `fits`; null when none does. */
-function find(fits: (fd: number, tty: string) => boolean): { fd: number; tty: string } | null {
+function duplicateMaster(fits: (fd: number, tty: string) => boolean): { fd: number; tty: string } | null {
   for (const name of readdirSync("/dev/fd")) {
-    const tty = otherSide(Number(name));
+    const tty = terminalPath(Number(name));
     if (tty === "" || !fits(Number(name), tty)) continue;
     const fd = duplicate(Number(name));
     // Another thread may have closed the original, and its number may refer to something else by now.
-    if (fd >= 0 && otherSide(fd) === tty && fits(fd, tty)) return { fd, tty };
+    if (fd >= 0 && terminalPath(fd) === tty && fits(fd, tty)) return { fd, tty };
     if (fd >= 0) libc().close(fd);
   }
   return null;
 }
 
 /** Holds the other side open; null if it cannot be opened. */
-function hold(tty: string): number | null {
+function openTerminal(tty: string): number | null {
   const { O_RDONLY, O_NOCTTY, O_NONBLOCK } = constants;
   try {
     // Non-blocking also at its close, which on macOS would otherwise wait for a reader.
@@ -56,7 +56,7 @@ function controllingTerminal(pid: number): string | null {
 
 const { TIOCSWINSZ, TIOCGWINSZ, POLLIN, POLLOUT, F_SETFL } = system.constants;
 /** A size that no terminal has: the range above any real one. */
-const ODD_SIZE = 0x8000;
+const UNUSED_SIZE = 0x8000;
 
 /** Buffer for one read of a program's answer; the rest is read like any output. */
 const ANSWER_BYTES = 4 * 1024;
@@ -80,35 +80,35 @@ interface TerminalChild {
 }
 
 /** Finds the terminal of a child that was just started. */
-export type DeviceOf = (child: TerminalChild) => TerminalDevice;
+export type FindTerminal = (child: TerminalChild) => TerminalDevice;
 
 export class Master {
-  #closed = false;
-  #held: number | null;
+  #isClosed = false;
+  #terminalFd: number | null;
   readonly #terminals = platform().terminals;
   // Reused: each key reads its answer.
-  readonly #answer = new Uint8Array(ANSWER_BYTES);
+  readonly #answerBuffer = new Uint8Array(ANSWER_BYTES);
 
   /** @param fd owned from now on @param tty path of the other side */
   private constructor(
     private readonly fd: number,
     readonly tty: string,
   ) {
-    this.#held = hold(tty);
+    this.#terminalFd = openTerminal(tty);
   }
 
   /**
    * Finds the master of a child that was just started. When the child no longer has a terminal (it has already ended),
    * the terminal gets an odd size for a moment and is recognised by it.
    */
-  static of(this: void, child: TerminalChild): Master {
+  static find(this: void, child: TerminalChild): Master {
     const path = controllingTerminal(child.pid);
-    const found = path === null ? null : find((_fd, tty) => tty === path);
+    const found = path === null ? null : duplicateMaster((_fd, tty) => tty === path);
     if (found !== null) return new Master(found.fd, found.tty);
-    const rows = ODD_SIZE + Math.floor(Math.random() * ODD_SIZE);
-    const cols = ODD_SIZE + Math.floor(Math.random() * ODD_SIZE);
+    const rows = UNUSED_SIZE + Math.floor(Math.random() * UNUSED_SIZE);
+    const cols = UNUSED_SIZE + Math.floor(Math.random() * UNUSED_SIZE);
     child.resize(rows, cols);
-    const marked = find((fd) => {
+    const marked = duplicateMaster((fd) => {
       const size = new Uint16Array(4);
       return libc().ioctl(fd, TIOCGWINSZ, size) === 0 && size[0] === rows && size[1] === cols;
     });
@@ -118,12 +118,12 @@ export class Master {
   }
 
   /** Reads it in turns with all others; null when the kernel does not signal output. */
-  turns(port: TurnsPort): TurnReader | null {
-    return TurnReader.begin(this.fd, port);
+  readInTurns(port: TurnsPort): TurnReader | null {
+    return TurnReader.create(this.fd, port);
   }
 
   /** The terminal's output; owned by the caller. */
-  output(): TerminalOutput {
+  openOutput(): TerminalOutput {
     const fd = duplicate(this.fd);
     if (fd < 0) throw new Error(`descriptor ${this.fd} of ${this.tty} cannot be duplicated`);
     return { stream: () => Bun.file(fd).stream(), close: () => void libc().close(fd) };
@@ -133,24 +133,24 @@ export class Master {
    * The child has ended: the other side is released, so that the terminal hangs up once no process has it open. Not
    * before everything that waits was read: call again after each read. Idempotent.
    */
-  release(): void {
-    if (this.#held === null || this.#polled(POLLIN)) return;
-    closeSync(this.#held);
-    this.#held = null;
+  releaseTerminal(): void {
+    if (this.#terminalFd === null || this.#hasEvent(POLLIN)) return;
+    closeSync(this.#terminalFd);
+    this.#terminalFd = null;
   }
 
   /** Number of bytes that the terminal took: 0 when it is full, -1 when it is closed. */
   offer(bytes: Uint8Array): number {
-    if (this.#closed) return -1;
+    if (this.#isClosed) return -1;
     if (bytes.length === 0) return 0;
     return Math.max(0, libc().write(this.fd, bytes, bytes.length));
   }
 
   /** Output that is available or arrives within `us` microseconds; else null. Blocks that long. */
-  read(us: number): Uint8Array | null {
-    if (this.#closed || !this.#terminals.readable(this.fd, us)) return null;
-    const length = libc().read(this.fd, this.#answer, ANSWER_BYTES);
-    return length > 0 ? this.#answer.slice(0, length) : null;
+  readAnswer(us: number): Uint8Array | null {
+    if (this.#isClosed || !this.#terminals.readable(this.fd, us)) return null;
+    const length = libc().read(this.fd, this.#answerBuffer, ANSWER_BYTES);
+    return length > 0 ? this.#answerBuffer.slice(0, length) : null;
   }
 
   /**
@@ -158,53 +158,53 @@ export class Master {
    * would then wait. Its own read may fail with EAGAIN meanwhile. @returns null without output
    */
   readRemaining(): Uint8Array | null {
-    if (this.#closed) return null;
+    if (this.#isClosed) return null;
     libc().fcntl(this.fd, F_SETFL, constants.O_NONBLOCK);
-    const length = libc().read(this.fd, this.#answer, ANSWER_BYTES);
+    const length = libc().read(this.fd, this.#answerBuffer, ANSWER_BYTES);
     libc().fcntl(this.fd, F_SETFL, 0);
-    return length > 0 ? this.#answer.slice(0, length) : null;
+    return length > 0 ? this.#answerBuffer.slice(0, length) : null;
   }
 
   /** Whether output can be read now. */
   hasOutput(): boolean {
-    return !this.#closed && this.#polled(POLLIN);
+    return !this.#isClosed && this.#hasEvent(POLLIN);
   }
 
   /** Whether the terminal takes input now; for a descriptor on which a write would block. */
   takesInput(): boolean {
-    return !this.#closed && this.#polled(POLLOUT);
+    return !this.#isClosed && this.#hasEvent(POLLOUT);
   }
 
   resize(rows: number, cols: number): void {
     // struct winsize { unsigned short rows, cols, width and height in pixels; }
-    if (!this.#closed) libc().ioctl(this.fd, TIOCSWINSZ, new Uint16Array([rows, cols, 0, 0]));
+    if (!this.#isClosed) libc().ioctl(this.fd, TIOCSWINSZ, new Uint16Array([rows, cols, 0, 0]));
   }
 
   flags(): PtyFlags | null {
-    return this.#closed ? null : lineFlags(this.fd);
+    return this.#isClosed ? null : lineFlags(this.fd);
   }
 
   switchEchoOn(): boolean {
-    return !this.#closed && switchEchoOn(this.fd);
+    return !this.#isClosed && switchEchoOn(this.fd);
   }
 
   /** The process group that holds the terminal; null when none does. */
   foreground(): number | null {
-    const group = this.#closed ? -1 : libc().tcgetpgrp(this.fd);
+    const group = this.#isClosed ? -1 : libc().tcgetpgrp(this.fd);
     return group > 0 ? group : null;
   }
 
   /** When no duplicate is left, the terminal hangs up and its session gets SIGHUP. Idempotent. */
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    if (this.#held !== null) closeSync(this.#held);
-    this.#held = null;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (this.#terminalFd !== null) closeSync(this.#terminalFd);
+    this.#terminalFd = null;
     libc().close(this.fd);
   }
 
   /** Whether an event is there now, and no other. */
-  #polled(event: number): boolean {
+  #hasEvent(event: number): boolean {
     // struct pollfd { int fd; short events; short revents; }; revents is the upper half of the second word.
     const watched = new Int32Array([this.fd, event]);
     return libc().poll(watched, 1, 0) > 0 && (watched[1] ?? 0) >>> 16 === event;

@@ -56,7 +56,7 @@ export interface PtyFlags {
 }
 
 /** Whether typed text must stay hidden, usually a password: the program reads lines and echoes none. */
-export function isSecret(flags: PtyFlags | null): boolean {
+export function hidesTypedText(flags: PtyFlags | null): boolean {
   return flags?.canonical === true && !flags.echo;
 }
 
@@ -80,12 +80,12 @@ export interface Pty {
    */
   write(bytes: Uint8Array): Promise<void>;
   /** A person has typed into it: it is read before others for a while. Runs per key. */
-  typed(): void;
+  noteTyping(): void;
   /**
    * The program's answer to the last write: output that arrives within `ANSWER_US`, without a turn of the event loop.
    * Null without one, when other output must be delivered first, and when the adapter cannot tell.
    */
-  answer(): PtyAnswer | null;
+  readAnswer(): PtyAnswer | null;
   /** Whether the program has undelivered output. */
   hasOutput(): boolean;
   /** The receiver has parsed n bytes; lets the adapter read more. */

@@ -25,25 +25,25 @@ export class StreamReader {
   readonly #output: TerminalOutput;
   readonly #events: ReaderEvents;
   #reader: ByteReader | null = null;
-  #retry: ReturnType<typeof setTimeout> | undefined;
-  #resume: (() => void) | null = null;
-  #paused = false;
-  #waiting = false;
-  #hungUp = false;
-  #closed = false;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #resolvePause: (() => void) | null = null;
+  #isPaused = false;
+  #isWaiting = false;
+  #isHungUp = false;
+  #isClosed = false;
 
   constructor(master: TerminalDevice, events: ReaderEvents) {
-    this.#output = master.output();
+    this.#output = master.openOutput();
     this.#events = events;
     void this.#run();
   }
 
   get isHungUp(): boolean {
-    return this.#hungUp;
+    return this.#isHungUp;
   }
 
   get isPaused(): boolean {
-    return this.#paused;
+    return this.#isPaused;
   }
 
   /**
@@ -51,34 +51,34 @@ export class StreamReader {
    * continuation of a read before it checks the next descriptor, so no bytes are between its buffer and us.
    */
   get isWaiting(): boolean {
-    return this.#waiting;
+    return this.#isWaiting;
   }
 
   /** The stream itself waits for output. */
   readonly hasOutput = false;
 
   /** Only used when one loop reads all terminals. */
-  typed(): void {}
-  answered(): void {}
+  noteTyping(): void {}
+  noteAnswer(): void {}
 
   /** The stream needs no help to end. */
-  ending(): void {}
+  noteProgramEnd(): void {}
 
   pause(): void {
-    this.#paused = true;
+    this.#isPaused = true;
   }
 
   resume(): void {
-    this.#paused = false;
-    this.#resume?.();
-    this.#resume = null;
+    this.#isPaused = false;
+    this.#resolvePause?.();
+    this.#resolvePause = null;
   }
 
   /** Idempotent. */
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    clearTimeout(this.#retry);
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#retryTimer);
     this.resume();
     const reader = this.#reader;
     if (reader === null) this.#output.close();
@@ -90,28 +90,28 @@ export class StreamReader {
     this.#reader = reader;
     try {
       for (;;) {
-        this.#waiting = true;
+        this.#isWaiting = true;
         const { value, done } = await reader.read();
-        this.#waiting = false;
-        if (done || this.#closed) break;
-        this.#hungUp = false;
+        this.#isWaiting = false;
+        if (done || this.#isClosed) break;
+        this.#isHungUp = false;
         this.#events.data(value);
-        if (this.#paused) await this.#untilResumed();
+        if (this.#isPaused) await this.#untilResumed();
       }
     } catch {
       // EIO: no process has the other side open. (macOS: the stream's end.)
     }
-    this.#waiting = false;
-    if (this.#closed) return;
+    this.#isWaiting = false;
+    if (this.#isClosed) return;
     this.#reader = null;
-    this.#hungUp = true;
-    this.#retry = setTimeout(() => void this.#run(), HUNG_RETRY_MS);
+    this.#isHungUp = true;
+    this.#retryTimer = setTimeout(() => void this.#run(), HUNG_RETRY_MS);
     this.#events.hungUp();
   }
 
   #untilResumed(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#resume = resolve;
+    this.#resolvePause = resolve;
     return promise;
   }
 }

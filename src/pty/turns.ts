@@ -36,19 +36,19 @@ const MOST_BYTES = 128 * 1024;
 /** Assumed bytes parsed per ms before a measurement: those of a screen full of colours. */
 const FIRST_RATE = 16 * 1024;
 /** Weight of the newest read in the measured rate. */
-const NEWEST = 0.3;
+const NEWEST_READ_WEIGHT = 0.3;
 /**
  * Time after a key during which other panes leave the processor to its echo, in ms: longer than a pause within a word.
  */
 const TYPED_MS = 250;
 /** Portion of another pane meanwhile: bytes per interval in ms, 0.4 MB a second, more than anyone reads. */
-const DROP_BYTES = 8 * 1024;
-const DROP_MS = 20;
+const TYPING_PORTION_BYTES = 8 * 1024;
+const TYPING_INTERVAL_MS = 20;
 /**
  * The interval until the echo of the last key has arrived: a program whose output is read continues to print, and takes
  * processor time from the program that must echo.
  */
-const AWAITED_DROP_MS = 100;
+const AWAITED_ECHO_INTERVAL_MS = 100;
 /** Interval between polls of a terminal whose program has ended, in ms. */
 const ENDING_MS = 2;
 
@@ -61,11 +61,11 @@ export interface TurnsPort {
 }
 
 const readers = new Set<TurnReader>();
-const buffer = Buffer.allocUnsafeSlow(MOST_BYTES);
+const readBuffer = Buffer.allocUnsafeSlow(MOST_BYTES);
 let lookForKeys = (): void => {};
-let typed: { readonly reader: TurnReader; readonly at: number } | null = null;
+let lastTyping: { readonly reader: TurnReader; readonly at: number } | null = null;
 let isRunning = false;
-let next: { readonly cancel: () => void; readonly at: number } | null = null;
+let nextTurn: { readonly cancel: () => void; readonly at: number } | null = null;
 
 /** @param look reads the person's pending keys; runs before every read */
 export function beforeEachRead(look: () => void): void {
@@ -78,8 +78,8 @@ export class TurnReader {
   isPaused = false;
   isHungUp = false;
   /** Bytes that are parsed in a ms, as measured. */
-  rate = FIRST_RATE;
-  readAt = 0;
+  bytesPerMs = FIRST_RATE;
+  lastReadAt = 0;
   /** Whether its program has ended. */
   isEnding = false;
   private isSignalled = false;
@@ -91,14 +91,14 @@ export class TurnReader {
   ) {}
 
   /** Null when the kernel sends no signal. @param fd of the terminal's master; the caller still owns it */
-  static begin(fd: number, port: TurnsPort): TurnReader | null {
+  static create(fd: number, port: TurnsPort): TurnReader | null {
     if (F_SETSIG === null || !platform().terminals.signalsInput) return null;
     const { fcntl } = libc();
     if (fcntl(fd, F_SETOWN, process.pid) !== 0 || fcntl(fd, F_SETSIG, SIGURG) !== 0) return null;
     const reader = new TurnReader(fd, port);
-    if (readers.size === 0) process.on(SIGNAL, run);
+    if (readers.size === 0) process.on(SIGNAL, runTurn);
     readers.add(reader);
-    soon(0);
+    scheduleTurn(0);
     return reader;
   }
 
@@ -109,17 +109,17 @@ export class TurnReader {
 
   /** Whether it has unread output: its turn is still to come. */
   get hasOutput(): boolean {
-    return !this.isClosed && polled([this]).has(this);
+    return !this.isClosed && pollReaders([this]).has(this);
   }
 
   /** A person has typed into it. Runs per key. */
-  typed(): void {
-    typed = { reader: this, at: performance.now() };
+  noteTyping(): void {
+    lastTyping = { reader: this, at: performance.now() };
   }
 
   /** The terminal's output was read elsewhere. */
-  answered(): void {
-    this.readAt = performance.now();
+  noteAnswer(): void {
+    this.lastReadAt = performance.now();
   }
 
   pause(): void {
@@ -130,13 +130,13 @@ export class TurnReader {
     if (!this.isPaused) return;
     this.isPaused = false;
     this.isBusy = true;
-    soon(0);
+    scheduleTurn(0);
   }
 
   /** Its program has ended: reads the remaining output, then reports the end. */
-  ending(): void {
+  noteProgramEnd(): void {
     this.isEnding = true;
-    soon(0);
+    scheduleTurn(0);
   }
 
   /** Idempotent. Call before the descriptor is closed. */
@@ -144,107 +144,107 @@ export class TurnReader {
     if (this.isClosed) return;
     this.isClosed = true;
     readers.delete(this);
-    this.signal(false);
-    if (typed?.reader === this) typed = null;
-    if (readers.size === 0) process.off(SIGNAL, run);
+    this.setSignalled(false);
+    if (lastTyping?.reader === this) lastTyping = null;
+    if (readers.size === 0) process.off(SIGNAL, runTurn);
   }
 
   /** Its output is read: the kernel signals more. */
-  rest(): void {
+  awaitSignal(): void {
     this.isBusy = false;
-    this.signal(true);
+    this.setSignalled(true);
   }
 
   /** It has more output than this turn reads. */
-  flow(): void {
+  pollEachTurn(): void {
     this.isBusy = true;
-    this.signal(false);
+    this.setSignalled(false);
   }
 
-  private signal(on: boolean): void {
-    if (on === this.isSignalled) return;
-    this.isSignalled = on;
+  private setSignalled(isEnabled: boolean): void {
+    if (isEnabled === this.isSignalled) return;
+    this.isSignalled = isEnabled;
     const { fcntl } = libc();
     const flags = fcntl(this.fd, F_GETFL, 0);
-    if (flags >= 0) fcntl(this.fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC);
+    if (flags >= 0) fcntl(this.fd, F_SETFL, isEnabled ? flags | O_ASYNC : flags & ~O_ASYNC);
   }
 }
 
 /** Schedules a turn in `ms`, unless one is due sooner. */
-function soon(ms: number): void {
+function scheduleTurn(ms: number): void {
   if (isRunning) return;
   const at = performance.now() + ms;
-  if (next !== null && next.at <= at) return;
-  next?.cancel();
+  if (nextTurn !== null && nextTurn.at <= at) return;
+  nextTurn?.cancel();
   if (ms > 0) {
-    const timer = setTimeout(run, ms);
-    next = { at, cancel: () => clearTimeout(timer) };
+    const timer = setTimeout(runTurn, ms);
+    nextTurn = { at, cancel: () => clearTimeout(timer) };
   } else {
-    const immediate = setImmediate(run);
-    next = { at, cancel: () => clearImmediate(immediate) };
+    const immediate = setImmediate(runTurn);
+    nextTurn = { at, cancel: () => clearImmediate(immediate) };
   }
 }
 
 /** One turn. Runs per signal, and while a terminal has more than was read. */
-function run(): void {
+function runTurn(): void {
   if (isRunning) return;
   isRunning = true;
-  next?.cancel();
-  next = null;
+  nextTurn?.cancel();
+  nextTurn = null;
   const began = performance.now();
-  let waits: number | null = null;
+  let nextTurnMs: number | null = null;
   try {
     for (;;) {
       lookForKeys();
-      const ready = look();
+      const ready = findReady();
       const now = performance.now();
-      const isTyping = typed !== null && now - typed.at < TYPED_MS;
-      const isAwaited = isTyping && typed !== null && typed.reader.readAt < typed.at;
-      const pause = isAwaited ? AWAITED_DROP_MS : isTyping ? DROP_MS : 0;
-      const chosen = choose(ready, now, pause);
+      const isTyping = lastTyping !== null && now - lastTyping.at < TYPED_MS;
+      const isAwaited = isTyping && lastTyping !== null && lastTyping.reader.lastReadAt < lastTyping.at;
+      const pause = isAwaited ? AWAITED_ECHO_INTERVAL_MS : isTyping ? TYPING_INTERVAL_MS : 0;
+      const chosen = chooseReader(ready, now, pause);
       if (chosen === null) {
-        for (const reader of ready) waits = Math.min(waits ?? pause, reader.readAt + pause - now);
+        for (const reader of ready) nextTurnMs = Math.min(nextTurnMs ?? pause, reader.lastReadAt + pause - now);
         break;
       }
       if (now - began > TURN_MS) {
-        waits = 0;
+        nextTurnMs = 0;
         break;
       }
-      read(chosen, isTyping);
+      readFrom(chosen, isTyping);
     }
   } finally {
     isRunning = false;
   }
   for (const reader of readers)
-    if (reader.isEnding && !reader.isHungUp) waits = Math.min(waits ?? ENDING_MS, ENDING_MS);
-  if (waits !== null) soon(Math.max(0, waits));
+    if (reader.isEnding && !reader.isHungUp) nextTurnMs = Math.min(nextTurnMs ?? ENDING_MS, ENDING_MS);
+  if (nextTurnMs !== null) scheduleTurn(Math.max(0, nextTurnMs));
 }
 
 /** The terminals with output; the others get signals. */
-function look(): TurnReader[] {
-  const asked = [...readers].filter(({ isPaused, isHungUp, isEnding }) => !isPaused && (!isHungUp || !isEnding));
-  if (asked.length === 0) return [];
-  let ready = polled(asked);
-  const idle = asked.filter((reader) => reader.isBusy && !ready.has(reader));
+function findReady(): TurnReader[] {
+  const candidates = [...readers].filter(({ isPaused, isHungUp, isEnding }) => !isPaused && (!isHungUp || !isEnding));
+  if (candidates.length === 0) return [];
+  let ready = pollReaders(candidates);
+  const idle = candidates.filter((reader) => reader.isBusy && !ready.has(reader));
   if (idle.length > 0) {
-    for (const reader of idle) reader.rest();
+    for (const reader of idle) reader.awaitSignal();
     // Output that arrived before signals were enabled again was not signalled.
-    ready = ready.union(polled(idle));
+    ready = ready.union(pollReaders(idle));
   }
-  for (const reader of ready) reader.flow();
+  for (const reader of ready) reader.pollEachTurn();
   return [...ready];
 }
 
-function polled(asked: readonly TurnReader[]): Set<TurnReader> {
+function pollReaders(polledReaders: readonly TurnReader[]): Set<TurnReader> {
   // struct pollfd { int fd; short events; short revents; }; revents is the upper half of the second word.
-  const watched = new Int32Array(asked.length * 2);
-  for (const [index, { fd }] of asked.entries()) {
+  const watched = new Int32Array(polledReaders.length * 2);
+  for (const [index, { fd }] of polledReaders.entries()) {
     watched[2 * index] = fd;
     watched[2 * index + 1] = POLLIN;
   }
   const ready = new Set<TurnReader>();
-  if (libc().poll(watched, asked.length, 0) <= 0) return ready;
-  for (const [index, reader] of asked.entries()) {
+  if (libc().poll(watched, polledReaders.length, 0) <= 0) return ready;
+  for (const [index, reader] of polledReaders.entries()) {
     const events = (watched[2 * index + 1] ?? 0) >>> 16;
     if ((events & POLLIN) !== 0) ready.add(reader);
     else if (events !== 0 && reader.isEnding && !reader.isHungUp) {
@@ -259,29 +259,29 @@ function polled(asked: readonly TurnReader[]): Set<TurnReader> {
  * The terminal that a person types into, or else the one that has waited longest, if it may be read now.
  * @param pause between two reads of the others while a person types; 0: nobody types
  */
-function choose(ready: readonly TurnReader[], now: number, pause: number): TurnReader | null {
-  if (pause > 0 && typed !== null && ready.includes(typed.reader)) return typed.reader;
+function chooseReader(ready: readonly TurnReader[], now: number, pause: number): TurnReader | null {
+  if (pause > 0 && lastTyping !== null && ready.includes(lastTyping.reader)) return lastTyping.reader;
   let chosen: TurnReader | null = null;
   for (const reader of ready) {
-    if (now - reader.readAt < pause) continue;
-    if (chosen === null || reader.readAt < chosen.readAt) chosen = reader;
+    if (now - reader.lastReadAt < pause) continue;
+    if (chosen === null || reader.lastReadAt < chosen.lastReadAt) chosen = reader;
   }
   return chosen;
 }
 
-function read(reader: TurnReader, isTyping: boolean): void {
-  const isBeside = isTyping && typed?.reader !== reader;
-  const most = isBeside ? DROP_BYTES : MOST_BYTES;
-  const size = Math.round(reader.rate * (isTyping ? SLICE_MS : CALM_SLICE_MS));
+function readFrom(reader: TurnReader, isTyping: boolean): void {
+  const isBeside = isTyping && lastTyping?.reader !== reader;
+  const most = isBeside ? TYPING_PORTION_BYTES : MOST_BYTES;
+  const size = Math.round(reader.bytesPerMs * (isTyping ? SLICE_MS : CALM_SLICE_MS));
   const began = performance.now();
-  reader.readAt = began;
-  const length = libc().read(reader.fd, buffer, Math.min(most, Math.max(LEAST_BYTES, size)));
+  reader.lastReadAt = began;
+  const length = libc().read(reader.fd, readBuffer, Math.min(most, Math.max(LEAST_BYTES, size)));
   if (length <= 0) {
     // Empty or hung up: which of the two is determined once its program has ended.
-    reader.rest();
+    reader.awaitSignal();
     return;
   }
-  reader.port.data(new Uint8Array(buffer.subarray(0, length)));
+  reader.port.data(new Uint8Array(readBuffer.subarray(0, length)));
   const ms = performance.now() - began;
-  if (ms > 0) reader.rate = reader.rate * (1 - NEWEST) + (length / ms) * NEWEST;
+  if (ms > 0) reader.bytesPerMs = reader.bytesPerMs * (1 - NEWEST_READ_WEIGHT) + (length / ms) * NEWEST_READ_WEIGHT;
 }

@@ -15,7 +15,7 @@ export function copyModeSource(terminal: TerminalModel, commands: () => readonly
       return terminal.firstLine;
     },
     get top() {
-      return terminal.top;
+      return terminal.screenTop;
     },
     get lastLine() {
       return terminal.lastLine;
@@ -27,7 +27,7 @@ export function copyModeSource(terminal: TerminalModel, commands: () => readonly
       return terminal.alternate ? terminal.grid().lines : null;
     },
     cells: (from, to) => terminal.lineCells(from, to),
-    texts: (from, to) => terminal.texts(from, to),
+    texts: (from, to) => terminal.lineTexts(from, to),
     commands: () =>
       commands().map(({ first_line_id: first, last_line_id: last, output_lines }) => ({
         first,

@@ -42,9 +42,9 @@ export function shownPane(session: PaneSession): DisplayedContent {
       const { rows, cols, title, alternate } = terminal;
       const place = { id: session.pane.id, row: 0, col: 0, rows, cols, active: true, title, alternate };
       const { mouse } = frameModes(terminal.modes, alternate);
-      return { window: session.window.id, panes: [{ ...place, mouse, ...rowLines(terminal.stored) }] };
+      return { window: session.window.id, panes: [{ ...place, mouse, ...rowLines(terminal.storedSource) }] };
     },
-    atRest: (make) => terminal.atRest(make),
+    whenAtRest: (make) => terminal.whenAtRest(make),
     listen(listener) {
       const { events } = pane;
       const ends = [

@@ -17,7 +17,7 @@ import { PORT_VARIABLE } from "../protocol/port-variable.ts";
 import type { SessionEnding, SessionInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { Worktree } from "../protocol/worktree.ts";
-import { isSecret, type PtyExit } from "../pty/port.ts";
+import { hidesTypedText, type PtyExit } from "../pty/port.ts";
 import { TakenInput } from "./acknowledged-input.ts";
 import { CurrentWriter } from "./current-writer.ts";
 import { ElementStore } from "./drawing/element-store.ts";
@@ -405,7 +405,7 @@ export class Session<P extends PaneRef = PaneRef> {
   typed(viewer: number, bytes: Uint8Array, to: TypedInput = this.pane, flags = to.flags(), byAgent = false): void {
     to.activity.record();
     this.typedIn = to.id;
-    if (!this.keyboard.type(viewer, bytes, isSecret(flags))) return;
+    if (!this.keyboard.type(viewer, bytes, hidesTypedText(flags))) return;
     this.submitted.typed(to.id, bytes, { viewer, at: this.clock.now(), wall: this.clock.wall() });
     to.typed(bytes, flags, byAgent);
   }

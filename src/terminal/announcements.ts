@@ -2,8 +2,8 @@
  * Sequences by which programs inform their terminal: title, directory, links, clipboard, notifications, progress, shell
  * marks.
  *
- * Owns the last reported title and directory, and the hooks that read them. They outlive the emulator: `hook` is called
- * for every new one. Hooks run while a slice is being parsed, so the sink may read `position` but no screen. Titles are
+ * Owns the last reported title and directory, and the hooks that read them. They outlive the emulator: `installHooks`
+ * is called for every new one. Hooks run while a slice is being parsed, so the sink may read `position` but no screen. Titles are
  * cut at `MAX_TITLE` and have no control characters; clipboard writes larger than `MAX_CLIPBOARD` are dropped.
  */
 import type { Terminal } from "@xterm/headless";
@@ -47,10 +47,10 @@ export class Announcements {
   constructor(
     private readonly sink: AnnouncementSink,
     private readonly links: LinkTable,
-    private readonly place: ParserPosition,
+    private readonly parserPosition: ParserPosition,
   ) {}
 
-  hook(terminal: Terminal): void {
+  installHooks(terminal: Terminal): void {
     const { parser } = terminal;
     terminal.onTitleChange((title) => this.setTitle(title));
     // The emulator would keep ten long titles on its stack.
@@ -61,14 +61,14 @@ export class Announcements {
         return true;
       });
     }
-    parser.registerOscHandler(7, (data) => this.directory(data));
-    parser.registerOscHandler(8, (data) => this.hyperlink(terminal, data));
-    parser.registerOscHandler(9, (data) => this.attention(parseOsc9(data)));
-    parser.registerOscHandler(99, (data) => this.attention(this.kitty.parse(data)));
-    parser.registerOscHandler(777, (data) => this.attention(parseOsc777(data)));
-    parser.registerOscHandler(52, (data) => this.clipboard(data));
-    parser.registerOscHandler(133, (data) => this.marked(parsePromptMark(data)));
-    parser.registerOscHandler(633, (data) => this.marked(parseCommandMark(data)));
+    parser.registerOscHandler(7, (data) => this.setDirectory(data));
+    parser.registerOscHandler(8, (data) => this.setHyperlink(terminal, data));
+    parser.registerOscHandler(9, (data) => this.emitAttention(parseOsc9(data)));
+    parser.registerOscHandler(99, (data) => this.emitAttention(this.kitty.parse(data)));
+    parser.registerOscHandler(777, (data) => this.emitAttention(parseOsc777(data)));
+    parser.registerOscHandler(52, (data) => this.emitClipboard(data));
+    parser.registerOscHandler(133, (data) => this.emitMark(parsePromptMark(data)));
+    parser.registerOscHandler(633, (data) => this.emitMark(parseCommandMark(data)));
   }
 
   private setTitle(title: string): void {
@@ -78,7 +78,7 @@ export class Announcements {
     this.sink.title(clean);
   }
 
-  private directory(data: string): boolean {
+  private setDirectory(data: string): boolean {
     const path = parseCwd(data);
     if (path !== null) {
       this.cwd = path;
@@ -87,19 +87,19 @@ export class Announcements {
     return true;
   }
 
-  private attention(attention: Attention | null): boolean {
+  private emitAttention(attention: Attention | null): boolean {
     if (attention !== null) this.sink.attention?.(attention);
     return true;
   }
 
-  private marked(text: MarkText | null): boolean {
-    const { position, sliceEnd } = this.place;
+  private emitMark(text: MarkText | null): boolean {
+    const { position, sliceEnd } = this.parserPosition;
     if (text !== null) this.sink.mark({ ...text, offset: sliceEnd(), position: position() });
     return true;
   }
 
   /** `OSC 8 ; params ; target`: an empty target ends the link. */
-  private hyperlink(terminal: Terminal, data: string): boolean {
+  private setHyperlink(terminal: Terminal, data: string): boolean {
     const separator = data.indexOf(";");
     if (separator >= 0) {
       const target = data.slice(separator + 1).replace(/\p{Cc}/gu, "");
@@ -108,7 +108,7 @@ export class Announcements {
     return true;
   }
 
-  private clipboard(data: string): boolean {
+  private emitClipboard(data: string): boolean {
     const separator = data.indexOf(";");
     const base64 = data.slice(separator + 1);
     if (separator >= 0 && base64 !== "?" && base64.length <= MAX_CLIPBOARD && /^[A-Za-z0-9+/=]*$/.test(base64)) {

@@ -61,7 +61,7 @@ export class KittyNotifications {
     const what = keys.get("p") ?? "title";
     const id = keys.get("i") ?? "";
     if (id !== this.id || id === "") this.begin(id);
-    const text = decoded(data.slice(end + 1), keys.get("e") === "1");
+    const text = decodePayload(data.slice(end + 1), keys.get("e") === "1");
     if (what === "title") this.title = `${this.title}${text}`.slice(0, MAX_TEXT);
     else if (what === "body") this.body = `${this.body}${text}`.slice(0, MAX_TEXT);
     // Closing, queries, icons and buttons cause no notification.
@@ -79,6 +79,6 @@ export class KittyNotifications {
   }
 }
 
-function decoded(payload: string, isBase64: boolean): string {
+function decodePayload(payload: string, isBase64: boolean): string {
   return isBase64 ? Buffer.from(payload.slice(0, 2 * MAX_TEXT), "base64").toString() : payload.slice(0, MAX_TEXT);
 }

@@ -24,15 +24,15 @@ export function colorSpec({ r, g, b }: Rgb): string {
 /** `#RGB` to `#RRRRGGGGBBBB`, `rgb:R/G/B`, `rgbi:R/G/B` or a name; null for anything else. */
 export function parseColorSpec(text: string): Rgb | null {
   const hash = /^#([0-9a-fA-F]{3,12})$/.exec(text)?.[1];
-  if (hash !== undefined) return hash.length % 3 === 0 ? fromHash(hash) : null;
+  if (hash !== undefined) return hash.length % 3 === 0 ? parseHash(hash) : null;
   const hex = /^rgb:([0-9a-f]{1,4})\/([0-9a-f]{1,4})\/([0-9a-f]{1,4})$/i.exec(text)?.slice(1);
   if (hex !== undefined) return rgbOf(hex.map((digits) => parseInt(digits, 16) / (16 ** digits.length - 1)));
-  if (/^rgbi:/i.test(text)) return fromIntensities(text.slice(5).split("/"));
-  return fromName(text);
+  if (/^rgbi:/i.test(text)) return parseIntensities(text.slice(5).split("/"));
+  return parseName(text);
 }
 
 /** The digits are the highest bits of a channel: `#fff` is a light grey. */
-function fromHash(hash: string): Rgb {
+function parseHash(hash: string): Rgb {
   const digits = hash.length / 3;
   const channel = (at: number): number => {
     const bits = hash.slice(at * digits, (at + 1) * digits);
@@ -42,14 +42,14 @@ function fromHash(hash: string): Rgb {
 }
 
 /** Intensities of light, 0 to 1, by the transfer function of sRGB (IEC 61966-2-1). */
-function fromIntensities(parts: readonly string[]): Rgb | null {
+function parseIntensities(parts: readonly string[]): Rgb | null {
   const values = parts.map((part) => (/^\d*\.?\d+(?:e[+-]?\d+)?$/i.test(part) ? Number(part) : Number.NaN));
   if (values.length !== 3 || !values.every((value) => value >= 0 && value <= 1)) return null;
   return rgbOf(values.map((v) => (v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055)));
 }
 
 /** Ignores blanks and case. */
-function fromName(text: string): Rgb | null {
+function parseName(text: string): Rgb | null {
   const name = text.replaceAll(" ", "").toLowerCase();
   if (name.length > MAX_NAME || !/^[a-z]+$/.test(name) || name === "transparent") return null;
   const number = X11_NAMES.get(name) ?? Bun.color(name, "number");

@@ -22,29 +22,29 @@ type Params = readonly (number | number[])[];
 const encoder = new TextEncoder();
 
 export class Completions {
-  private eraseAbove = false;
+  private isEraseAbovePending = false;
   /** Fed to xterm and to other terminals; applying it twice is harmless. */
-  private afterwards = "";
+  private pendingOutput = "";
   /** For other terminals: xterm has executed it already. */
-  private passed = "";
+  private clientOutput = "";
   /** Saved by XTSAVE. */
-  private readonly saved = new Map<number, boolean>();
-  private readonly sides: SideMargins;
+  private readonly savedModes = new Map<number, boolean>();
+  private readonly sideMargins: SideMargins;
 
   constructor(
     private readonly terminal: Terminal,
     private readonly modes: ModeTracker,
   ) {
     const { parser } = terminal;
-    this.sides = new SideMargins(terminal);
+    this.sideMargins = new SideMargins(terminal);
     parser.registerEscHandler({ final: "8" }, () => this.restoreCursor());
     parser.registerEscHandler({ final: "c" }, () => {
-      this.saved.clear();
+      this.savedModes.clear();
       return false;
     });
     parser.registerEscHandler({ intermediates: "#", final: "8" }, () => {
       // DECALN removes the margins; that homes the cursor, as DECALN itself does.
-      this.afterwards = "\x1b[r";
+      this.pendingOutput = "\x1b[r";
       return false;
     });
     parser.registerCsiHandler({ intermediates: "'", final: "}" }, (params) => this.editColumns(params, "'}"));
@@ -54,40 +54,40 @@ export class Completions {
   }
 
   /** The terminal was resized. */
-  resized(): void {
-    this.sides.reset();
+  handleResize(): void {
+    this.sideMargins.reset();
   }
 
   /** Whether nothing remains to be done, as after nearly every slice. */
   get isDone(): boolean {
-    return !this.eraseAbove && this.afterwards === "" && this.passed === "";
+    return !this.isEraseAbovePending && this.pendingOutput === "" && this.clientOutput === "";
   }
 
   /** Finishes the slice through `feed`; returns the bytes that other terminals need, usually null. */
   finish(feed: (bytes: Uint8Array) => void): Uint8Array | null {
-    if (this.eraseAbove) {
+    if (this.isEraseAbovePending) {
       feed(encoder.encode(ERASE_ABOVE));
-      this.eraseAbove = false;
+      this.isEraseAbovePending = false;
     }
-    const { afterwards, passed } = this;
-    if (afterwards === "" && passed === "") return null;
-    this.afterwards = "";
-    this.passed = "";
-    if (afterwards !== "") feed(encoder.encode(afterwards));
-    return encoder.encode(passed + afterwards);
+    const { pendingOutput, clientOutput } = this;
+    if (pendingOutput === "" && clientOutput === "") return null;
+    this.pendingOutput = "";
+    this.clientOutput = "";
+    if (pendingOutput !== "") feed(encoder.encode(pendingOutput));
+    return encoder.encode(clientOutput + pendingOutput);
   }
 
   /** The replacement, fed to xterm and to other terminals, for a sequence that only wsh executes. */
-  put(text: string): void {
-    this.afterwards += text;
+  queueOutput(text: string): void {
+    this.pendingOutput += text;
   }
 
   /** ED 1, before xterm executes it; true: xterm must not execute it. */
-  erasingAbove(): boolean {
+  interceptEraseAbove(): boolean {
     const { cols, buffer } = this.terminal;
     // The steps themselves contain one, a column further left.
     if (buffer.active.cursorX < cols - 1) return false;
-    this.eraseAbove = true;
+    this.isEraseAbovePending = true;
     return true;
   }
 
@@ -95,28 +95,29 @@ export class Completions {
   private restoreCursor(): boolean {
     const { terminal, modes } = this;
     const { active } = terminal.buffer;
-    const { saved, top } = modes.of(active.type);
-    const origin = saved?.origin ?? false;
+    const { savedCursor, top } = modes.bufferState(active.type);
+    const origin = savedCursor?.origin ?? false;
     if (origin === terminal.modes.originMode) return false;
     const y =
-      (saved === null ? 0 : Math.min(Math.max(saved.y - active.baseY, 0), terminal.rows - 1)) - (origin ? top : 0);
-    this.afterwards = `\x1b[?6${origin ? "h" : "l"}\x1b[${Math.max(0, y) + 1};${(saved?.x ?? 0) + 1}H`;
+      (savedCursor === null ? 0 : Math.min(Math.max(savedCursor.y - active.baseY, 0), terminal.rows - 1)) -
+      (origin ? top : 0);
+    this.pendingOutput = `\x1b[?6${origin ? "h" : "l"}\x1b[${Math.max(0, y) + 1};${(savedCursor?.x ?? 0) + 1}H`;
     return false;
   }
 
   /** DECIC and DECDC do nothing while the cursor is outside the margins. */
   private editColumns([count]: Params, final: string): boolean {
     const { active } = this.terminal.buffer;
-    const { top, bottom } = this.modes.of(active.type);
-    if (active.cursorY < top || active.cursorY > bottom || !this.sides.contain(active.cursorX)) return true;
-    this.passed = `\x1b[${typeof count === "number" && count > 0 ? count : 1}${final}`;
+    const { top, bottom } = this.modes.bufferState(active.type);
+    if (active.cursorY < top || active.cursorY > bottom || !this.sideMargins.contains(active.cursorX)) return true;
+    this.clientOutput = `\x1b[${typeof count === "number" && count > 0 ? count : 1}${final}`;
     return false;
   }
 
   private saveModes(params: Params): boolean {
     for (const mode of params.slice(0, MAX_SAVED)) {
       const value = typeof mode === "number" ? privateMode(this.terminal, this.modes, mode) : null;
-      if (value !== null && typeof mode === "number") this.saved.set(mode, value);
+      if (value !== null && typeof mode === "number") this.savedModes.set(mode, value);
     }
     return true;
   }
@@ -124,8 +125,8 @@ export class Completions {
   /** Modes that were never saved remain unchanged. */
   private restoreModes(params: Params): boolean {
     for (const mode of params.slice(0, MAX_SAVED)) {
-      const value = typeof mode === "number" ? this.saved.get(mode) : undefined;
-      if (value !== undefined) this.afterwards += `\x1b[?${mode}${value ? "h" : "l"}`;
+      const value = typeof mode === "number" ? this.savedModes.get(mode) : undefined;
+      if (value !== undefined) this.pendingOutput += `\x1b[?${mode}${value ? "h" : "l"}`;
     }
     return true;
   }

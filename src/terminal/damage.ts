@@ -10,24 +10,24 @@ import { BG_EXTENDED, BG_STALE, CELL_WORDS, type StoredRow, usedCells } from "./
 const COMBINED = 0x20_0000;
 
 export class Damage {
-  private high: number[] = [];
-  private low: number[] = [];
+  private highHashes: number[] = [];
+  private lowHashes: number[] = [];
   private epochs: number[] = [];
-  private checked = -1;
+  private checkedEpoch = -1;
   private cols = 0;
 
   /** Updates the table to `epoch`. */
   refresh(epoch: number, rows: number, cols: number, row: (y: number) => StoredRow): void {
-    if (epoch === this.checked && rows === this.epochs.length && cols === this.cols) return;
+    if (epoch === this.checkedEpoch && rows === this.epochs.length && cols === this.cols) return;
     const all = rows !== this.epochs.length || cols !== this.cols;
     if (all) {
-      this.high = new Array<number>(rows).fill(0);
-      this.low = new Array<number>(rows).fill(0);
+      this.highHashes = new Array<number>(rows).fill(0);
+      this.lowHashes = new Array<number>(rows).fill(0);
       this.epochs = new Array<number>(rows).fill(epoch);
       this.cols = cols;
     }
     for (let y = 0; y < rows; y++) if (this.differs(row(y), y, cols)) this.epochs[y] = epoch;
-    this.checked = epoch;
+    this.checkedEpoch = epoch;
   }
 
   /** The epoch at which row `y` was found changed. */
@@ -57,9 +57,9 @@ export class Damage {
         if (extended !== undefined) a = Math.imul(a ^ extended._ext, 0x01000193) + extended.urlId;
       }
     }
-    if (this.high[y] === a && this.low[y] === b) return false;
-    this.high[y] = a;
-    this.low[y] = b;
+    if (this.highHashes[y] === a && this.lowHashes[y] === b) return false;
+    this.highHashes[y] = a;
+    this.lowHashes[y] = b;
     return true;
   }
 }

@@ -7,12 +7,12 @@
  */
 import { Terminal } from "@xterm/headless";
 import { type AnnouncementSink, Announcements } from "./announcements.ts";
-import { PassingLines } from "./bypass/bypass.ts";
+import { BypassedLines } from "./bypass/bypass.ts";
 import { Completions } from "./completions.ts";
 import { History, type RetiredLines } from "./history/history.ts";
 import { HOT_ROWS, HotWindow } from "./history/hot-window.ts";
 import { loadLines } from "./history/load.ts";
-import { disorder, disorderOff, leftoversOff } from "./leftover-modes.ts";
+import { disruptiveModes, disruptiveModesOff, leftoverModesOff } from "./leftover-modes.ts";
 import type { Position } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
 import { Pictures } from "./pictures/pictures.ts";
@@ -61,25 +61,25 @@ export interface EmulatorOptions {
 }
 
 /** One xterm and the objects built on it; replaced as a whole. */
-interface Parts {
+interface EmulatorParts {
   readonly terminal: Terminal;
   readonly modes: ModeTracker;
   readonly queries: QueryResponder;
   readonly hot: HotWindow;
-  readonly passing: PassingLines;
+  readonly bypassed: BypassedLines;
   readonly completions: Completions;
   readonly prompt: PromptRows;
   readonly pictures: Pictures;
 }
 
 /** CUU, CPL, CUP, HVP, VPA, restored cursor, SU, SD, IL, DL; RI, DECRC. */
-const UPWARD = { csi: ["A", "F", "H", "f", "d", "u", "S", "T", "L", "M"], esc: ["M", "8"] } as const;
+const UPWARD_SEQUENCES = { csi: ["A", "F", "H", "f", "d", "u", "S", "T", "L", "M"], esc: ["M", "8"] } as const;
 
 const CR = 0x0d;
 const LF = 0x0a;
 
 /** Whether a slice has a carriage return that does not end a line. Runs per slice. */
-function overwrites(slice: Uint8Array): boolean {
+function overwritesText(slice: Uint8Array): boolean {
   for (let index = slice.indexOf(CR); index >= 0; index = slice.indexOf(CR, index + 1)) {
     const next = slice[index + 1];
     if (next !== LF && next !== CR) return true;
@@ -92,13 +92,13 @@ const encoder = new TextEncoder();
 export class Emulator {
   readonly links = new LinkTable();
   profile: TerminalProfile;
-  private readonly packed: History;
+  private readonly packedHistory: History;
   private readonly announcements: Announcements;
-  private parts: Parts;
-  private onAlternate = false;
+  private parts: EmulatorParts;
+  private isOnAlternate = false;
   /** Offset at the end of the slice that is being parsed. */
   private sliceEnd = 0;
-  private tidyAfter = false;
+  private isModeResetPending = false;
   private scrolledAwayRows = 0;
 
   constructor(
@@ -106,12 +106,12 @@ export class Emulator {
     private readonly sink: EmulatorSink,
   ) {
     this.profile = options.profile;
-    this.packed = new History(options.cols, (lines) => this.sink.retired?.(lines));
+    this.packedHistory = new History(options.cols, (lines) => this.sink.retired?.(lines));
     this.announcements = new Announcements(sink, this.links, {
       position: () => this.position(),
       sliceEnd: () => this.sliceEnd,
     });
-    this.parts = this.start(options.rows, options.cols, -1);
+    this.parts = this.createParts(options.rows, options.cols, -1);
   }
 
   get title(): string {
@@ -157,7 +157,7 @@ export class Emulator {
 
   /** Whether the alternate screen is shown. */
   get alternate(): boolean {
-    return this.onAlternate;
+    return this.isOnAlternate;
   }
 
   get terminal(): Terminal {
@@ -172,26 +172,26 @@ export class Emulator {
 
   get history(): History {
     this.settle();
-    return this.packed;
+    return this.packedHistory;
   }
 
   /** Takes lines that need no parsing and begin before `limit`; returns their end. */
-  pass(bytes: Uint8Array, from: number, limit: number): number {
-    return this.parts.passing.take(bytes, from, limit);
+  bypassLines(bytes: Uint8Array, from: number, limit: number): number {
+    return this.parts.bypassed.takeLines(bytes, from, limit);
   }
 
   /** Loads saved lines into history; `first` is the number of the first. Call before anything is parsed. */
-  load(lines: Uint8Array, first: number): void {
+  loadLines(lines: Uint8Array, first: number): void {
     const { rows, cols } = this;
     const { hot } = this.parts;
-    hot.beginAt(first);
+    hot.setFirstLine(first);
     if (loadLines(lines, { hot, cols, feed: (bytes) => this.feed(bytes) })) this.replaceParts(rows, cols, hot.lastLine);
     this.trim();
   }
 
   /** Trims history to its limits: call after every chunk. */
   trim(): void {
-    this.parts.passing.trim();
+    this.parts.bypassed.trim();
   }
 
   /**
@@ -201,41 +201,41 @@ export class Emulator {
   parse(slice: Uint8Array, end: number): Uint8Array | null {
     this.settle();
     this.sliceEnd = end;
-    if (!this.onAlternate && overwrites(slice)) this.sink.overwriting?.(slice, end);
+    if (!this.isOnAlternate && overwritesText(slice)) this.sink.overwriting?.(slice, end);
     try {
       this.feed(slice);
-      if (!this.tidyAfter) {
+      if (!this.isModeResetPending) {
         const { completions } = this.parts;
         return completions.isDone ? null : completions.finish((bytes) => this.feed(bytes));
       }
-      this.tidyAfter = false;
-      return this.tidy();
+      this.isModeResetPending = false;
+      return this.resetLeftoverModes();
     } catch (error) {
       // xterm has stopped in the middle of its state and would parse nothing more.
-      this.restart(error);
+      this.recover(error);
     }
     return null;
   }
 
   /** Switches off modes that programs left on, at the end of the slice being parsed: at a mark. */
-  tidyAfterSlice(): void {
-    this.tidyAfter = true;
+  resetModesAfterSlice(): void {
+    this.isModeResetPending = true;
   }
 
   /** @param redraws see `HotWindow.resize` */
   resize(rows: number, cols: number, redraws: boolean): void {
     const { hot } = this;
-    if (redraws && cols < this.cols) this.parts.prompt.cut(cols);
+    if (redraws && cols < this.cols) this.parts.prompt.cutRows(cols);
     hot.resize(cols, rows, redraws);
-    this.modes.resized();
-    this.queries.resized();
-    this.parts.completions.resized();
+    this.modes.handleResize();
+    this.queries.handleResize();
+    this.parts.completions.handleResize();
   }
 
   /** Position of the cursor on the normal screen. */
   position(): Position {
-    const { passing } = this.parts;
-    if (!passing.isEmpty) return passing.position;
+    const { bypassed } = this.parts;
+    if (!bypassed.isEmpty) return bypassed.position;
     const { cursorX, cursorY } = this.terminal.buffer.normal;
     return this.hot.position(cursorY, cursorX);
   }
@@ -246,7 +246,7 @@ export class Emulator {
     terminal.dispose();
   }
 
-  private start(rows: number, cols: number, lastLine: number): Parts {
+  private createParts(rows: number, cols: number, lastLine: number): EmulatorParts {
     const terminal = new Terminal({
       rows,
       cols,
@@ -268,34 +268,34 @@ export class Emulator {
     addWidths(terminal);
     const { historyLines, historyBytes } = this.options;
     const limits = { lines: historyLines, bytes: historyBytes };
-    const hot = new HotWindow(terminal, this.packed, this.links, limits, lastLine);
+    const hot = new HotWindow(terminal, this.packedHistory, this.links, limits, lastLine);
     const modes = new ModeTracker(terminal);
-    const passing = new PassingLines(terminal, modes, hot, (bytes) => parseNow(terminal, bytes));
+    const bypassed = new BypassedLines(terminal, modes, hot, (bytes) => parseNow(terminal, bytes));
     const say = (text: string): void => this.sink.reply(encoder.encode(text));
     const queries = new QueryResponder(terminal, modes, () => this.profile, say);
     terminal.onData((data) => {
       if (data !== "") say(data);
     });
     const completions = new Completions(terminal, modes);
-    this.listen(terminal);
+    this.installHooks(terminal);
     const prompt = new PromptRows(terminal);
     const pictures = new Pictures(terminal, modes, () => this.profile, say);
-    pictures.readSixel((text) => completions.put(text));
-    return { terminal, modes, queries, hot, passing, completions, prompt, pictures };
+    pictures.readSixel((text) => completions.queueOutput(text));
+    return { terminal, modes, queries, hot, bypassed, completions, prompt, pictures };
   }
 
   private replaceParts(rows: number, cols: number, lastLine: number): void {
     this.dispose();
-    this.parts = this.start(rows, cols, lastLine);
+    this.parts = this.createParts(rows, cols, lastLine);
   }
 
-  private restart(error: unknown): void {
+  private recover(error: unknown): void {
     const { terminal, hot } = this.parts;
     hot.retireScreen();
     hot.retireAll();
     this.replaceParts(terminal.rows, terminal.cols, hot.lastLine);
-    if (this.onAlternate) this.sink.alternate(false);
-    this.onAlternate = false;
+    if (this.isOnAlternate) this.sink.alternate(false);
+    this.isOnAlternate = false;
     this.sink.crashed?.(error);
     this.sink.reset("parser_restart");
   }
@@ -307,73 +307,73 @@ export class Emulator {
   }
 
   /** Modes that make the screen wrong, by name. */
-  get disorder(): string[] {
+  get disruptiveModes(): string[] {
     this.settle();
-    return disorder(this.parts.terminal, this.modes);
+    return disruptiveModes(this.parts.terminal, this.modes);
   }
 
   /** Switches off modes that a program left on. @param isEditing keep the modes of an editor that reads a line */
-  mend(isEditing: boolean): Uint8Array | null {
+  resetDisruptiveModes(isEditing: boolean): Uint8Array | null {
     this.settle();
-    return this.feedOff(disorderOff(this.parts.terminal, this.modes, isEditing));
+    return this.feedReset(disruptiveModesOff(this.parts.terminal, this.modes, isEditing));
   }
 
-  private tidy(): Uint8Array | null {
-    return this.feedOff(leftoversOff(this.parts.terminal, this.modes));
+  private resetLeftoverModes(): Uint8Array | null {
+    return this.feedReset(leftoverModesOff(this.parts.terminal, this.modes));
   }
 
-  private feedOff(text: string): Uint8Array | null {
+  private feedReset(text: string): Uint8Array | null {
     if (text === "") return null;
     const bytes = encoder.encode(text);
     this.feed(bytes);
     // The hooks do not report SI.
-    this.modes.shiftTo(0);
+    this.modes.selectCharset(0);
     return bytes;
   }
 
   private settle(): void {
-    const { passing } = this.parts;
-    if (passing.isEmpty) return;
+    const { bypassed } = this.parts;
+    if (bypassed.isEmpty) return;
     try {
-      passing.settle();
+      bypassed.settle();
     } catch (error) {
-      this.restart(error);
+      this.recover(error);
     }
   }
 
-  private listen(terminal: Terminal): void {
+  private installHooks(terminal: Terminal): void {
     const { parser } = terminal;
     terminal.onBell(() => this.sink.bell());
     terminal.onScroll(() => {
-      if (!this.onAlternate && this.modes.of("normal").top > 0) this.scrolledAwayRows++;
+      if (!this.isOnAlternate && this.modes.bufferState("normal").top > 0) this.scrolledAwayRows++;
     });
-    terminal.buffer.onBufferChange((buffer) => this.bufferChanged(buffer.type === "alternate"));
-    this.announcements.hook(terminal);
-    parser.registerCsiHandler({ final: "J" }, (params) => this.erasing(params[0]));
-    parser.registerEscHandler({ final: "c" }, () => this.resetting());
-    for (const final of UPWARD.csi) parser.registerCsiHandler({ final }, () => this.displacing());
-    for (const final of UPWARD.esc) parser.registerEscHandler({ final }, () => this.displacing());
+    terminal.buffer.onBufferChange((buffer) => this.handleBufferChange(buffer.type === "alternate"));
+    this.announcements.installHooks(terminal);
+    parser.registerCsiHandler({ final: "J" }, (params) => this.handleErase(params[0]));
+    parser.registerEscHandler({ final: "c" }, () => this.handleHardReset());
+    for (const final of UPWARD_SEQUENCES.csi) parser.registerCsiHandler({ final }, () => this.reportDisplacing());
+    for (const final of UPWARD_SEQUENCES.esc) parser.registerEscHandler({ final }, () => this.reportDisplacing());
   }
 
-  private displacing(): boolean {
-    if (!this.onAlternate) this.sink.displacing?.();
+  private reportDisplacing(): boolean {
+    if (!this.isOnAlternate) this.sink.displacing?.();
     return false;
   }
 
-  private bufferChanged(entered: boolean): void {
+  private handleBufferChange(entered: boolean): void {
     // RIS reports a change to the normal buffer even when it was active.
-    if (!entered) this.hot.activated();
-    if (entered === this.onAlternate) return;
-    this.onAlternate = entered;
-    if (!entered) this.modes.leftAlternate();
+    if (!entered) this.hot.handleActivation();
+    if (entered === this.isOnAlternate) return;
+    this.isOnAlternate = entered;
+    if (!entered) this.modes.handleAlternateExit();
     this.sink.alternate(entered);
     this.sink.reset(entered ? "alternate_screen_enter" : "alternate_screen_exit");
   }
 
   /** ED, before xterm executes it. The contents of a fully erased screen go to history. */
-  private erasing(what: number | number[] | undefined): boolean {
-    if (what === 1) this.displacing();
-    if (what === 1) return this.parts.completions.erasingAbove();
+  private handleErase(what: number | number[] | undefined): boolean {
+    if (what === 1) this.reportDisplacing();
+    if (what === 1) return this.parts.completions.interceptEraseAbove();
     const { active, normal } = this.terminal.buffer;
     const onNormal = active.type === "normal";
     if (what === 2 || (what === 0 && onNormal && active.cursorX === 0 && active.cursorY === 0)) {
@@ -381,7 +381,7 @@ export class Emulator {
       // Blank rows do not go to history, but the next output there is new in any case.
       if (onNormal) this.sink.erasedBelow?.(this.hot.position(0, 0));
       this.sink.reset("clear_screen");
-    } else if (what === 0 && onNormal) this.erasingBelow();
+    } else if (what === 0 && onNormal) this.handleEraseBelow();
     if (what === 3 && onNormal) {
       if (normal.baseY > 0) this.hot.retireAll();
       this.history.clear();
@@ -391,16 +391,16 @@ export class Emulator {
   }
 
   /** Acts only when the next row contains text: most programs erase below a cursor that has nothing below it. */
-  private erasingBelow(): void {
+  private handleEraseBelow(): void {
     const { baseY, cursorX, cursorY } = this.terminal.buffer.normal;
     const next = this.terminal.buffer.normal.getLine(baseY + cursorY + 1);
     if (next === undefined || next.translateToString(true) === "") return;
-    this.displacing();
+    this.reportDisplacing();
     this.sink.erasedBelow?.(this.hot.position(cursorY, cursorX));
   }
 
   /** RIS, before xterm executes it: history is kept. */
-  private resetting(): boolean {
+  private handleHardReset(): boolean {
     this.hot.retireScreen();
     this.hot.retireAll();
     this.queries.reset();

@@ -15,51 +15,51 @@ const EXTRA_OFF = [REVERSE_VIDEO, 2031, 2048] as const;
 interface Leftover {
   /** Empty: not worth reporting. */
   readonly name: string;
-  readonly off: string;
+  readonly resetSequence: string;
   /** Whether line editors set it themselves. */
-  readonly isEditors?: true;
+  readonly isEditorMode?: true;
   /** Whether the terminal shows text incorrectly, or sends input that nobody typed. */
-  readonly isDisorder?: true;
+  readonly isDisruptive?: true;
 }
 
 /** Empty: nothing was left on. The cursor does not move on the normal screen. */
-export function leftoversOff(terminal: Terminal, modes: ModeTracker): string {
-  return off(leftovers(terminal, modes));
+export function leftoverModesOff(terminal: Terminal, modes: ModeTracker): string {
+  return joinResets(leftovers(terminal, modes));
 }
 
 /** The same except for the modes of an editor that reads a line. */
-export function disorderOff(terminal: Terminal, modes: ModeTracker, isEditing: boolean): string {
-  return off(leftovers(terminal, modes).filter(({ isEditors }) => !isEditing || isEditors !== true));
+export function disruptiveModesOff(terminal: Terminal, modes: ModeTracker, isEditing: boolean): string {
+  return joinResets(leftovers(terminal, modes).filter(({ isEditorMode }) => !isEditing || isEditorMode !== true));
 }
 
 /**
  * Names of the modes that make a terminal show text incorrectly or send input that nobody typed, unless a program needs
  * them.
  */
-export function disorder(terminal: Terminal, modes: ModeTracker): string[] {
-  return leftovers(terminal, modes).flatMap(({ name, isDisorder }) => (isDisorder === true ? [name] : []));
+export function disruptiveModes(terminal: Terminal, modes: ModeTracker): string[] {
+  return leftovers(terminal, modes).flatMap(({ name, isDisruptive }) => (isDisruptive === true ? [name] : []));
 }
 
-function off(found: readonly Leftover[]): string {
-  return found.map((each) => each.off).join("");
+function joinResets(found: readonly Leftover[]): string {
+  return found.map((each) => each.resetSequence).join("");
 }
 
 function leftovers(terminal: Terminal, modes: ModeTracker): Leftover[] {
   const { active, normal } = terminal.buffer;
   const now = modes.modes;
-  const { top, bottom } = modes.of("normal");
+  const { top, bottom } = modes.bufferState("normal");
   const found: Leftover[] = [];
   const disorder = (isOn: boolean, name: string, text: string): void => {
-    if (isOn) found.push({ name, off: text, isDisorder: true });
+    if (isOn) found.push({ name, resetSequence: text, isDisruptive: true });
   };
   const plain = (isOn: boolean, text: string): void => {
-    if (isOn) found.push({ name: "", off: text });
+    if (isOn) found.push({ name: "", resetSequence: text });
   };
   const editors = (isOn: boolean, text: string): void => {
-    if (isOn) found.push({ name: "", off: text, isEditors: true });
+    if (isOn) found.push({ name: "", resetSequence: text, isEditorMode: true });
   };
   const isAlternate = active.type === "alternate";
-  disorder(isAlternate, "alternate screen", `${kittyOff(modes.of("alternate").kitty, 0)}\x1b[?1049l`);
+  disorder(isAlternate, "alternate screen", `${kittyOff(modes.bufferState("alternate").kitty, 0)}\x1b[?1049l`);
   disorder(top !== 0 || bottom !== terminal.rows - 1, "scroll region", "\x1b[r");
   disorder(now.origin, "origin mode", "\x1b[?6l");
   plain(found.length > 0, `\x1b[${normal.cursorY + 1};${Math.min(normal.cursorX, terminal.cols - 1) + 1}H`);
@@ -73,7 +73,7 @@ function leftovers(terminal: Terminal, modes: ModeTracker): Leftover[] {
   disorder(now.synchronizedOutput, "synchronized output", "\x1b[?2026l");
   editors(now.applicationCursor, "\x1b[?1l");
   editors(now.applicationKeypad, "\x1b>");
-  const kitty = kittyOff(modes.of("normal").kitty, modes.kittyBefore);
+  const kitty = kittyOff(modes.bufferState("normal").kitty, modes.kittyLevelsAtCommand);
   editors(kitty !== "", kitty);
   editors(now.modifyOtherKeys !== 0, "\x1b[>4;0m");
   disorder(now.insert, "insert mode", "\x1b[4l");
@@ -82,11 +82,11 @@ function leftovers(terminal: Terminal, modes: ModeTracker): Leftover[] {
   disorder(!now.wrap, "no wrapping", "\x1b[?7h");
   disorder(!now.cursorVisible, "hidden cursor", "\x1b[?25h");
   for (const mode of EXTRA_OFF) {
-    const isOn = modes.extra.get(mode) === true;
+    const isOn = modes.extraModes.get(mode) === true;
     if (mode === REVERSE_VIDEO) disorder(isOn, "reverse video", `\x1b[?${mode}l`);
     else plain(isOn, `\x1b[?${mode}l`);
   }
-  const isOtherSet = modes.shift !== 0 || modes.charsets.some((final) => final !== "B");
+  const isOtherSet = modes.activeCharset !== 0 || modes.charsets.some((final) => final !== "B");
   disorder(isOtherSet, "line drawing or another character set", "\x1b(B\x1b)B\x1b*B\x1b+B\x0f");
   // Leaving the alternate screen also restores a pen that is unknown here.
   plain(!hasPlainPen(terminal) || isAlternate, "\x1b[m\x1b]8;;\x1b\\");

@@ -4,7 +4,7 @@
  * The interface for other folders, and readings of the emulator. The clock is `offset`, the number of output bytes
  * parsed. Output is taken in chunks that end at rest and are parsed at once, so code outside of the sink's callbacks,
  * or in `chunk`, sees a state that belongs to `offset`. The other callbacks run while a chunk is being parsed: they may
- * read only `position`, `title` and the like; the rest waits with `atRest`.
+ * read only `position`, `title` and the like; the rest waits with `whenAtRest`.
  */
 import type { Grid, Row } from "../protocol/grid.ts";
 import type { LastingChange } from "../protocol/lasting-changes.ts";
@@ -54,7 +54,7 @@ const ERASE_ALL = encoder.encode("\x1b[2J\x1b[3J\x1b[H");
 
 export class TerminalModel {
   /** Changes by programs to attached terminals that resetting modes does not undo. */
-  readonly lasting = new LastingChanges();
+  readonly lastingChanges = new LastingChanges();
   private readonly emulator: Emulator;
   readonly intake: Intake;
   /** Reads lines of megabytes in parts. */
@@ -63,8 +63,8 @@ export class TerminalModel {
   private readonly damage = new Damage();
   private readonly hideTitles: boolean;
   private rowCache: { epoch: number; cells: Row }[] = [];
-  private epochNow = 1;
-  private disposed = false;
+  private currentEpoch = 1;
+  private isDisposed = false;
 
   constructor(
     options: TerminalOptions,
@@ -78,19 +78,19 @@ export class TerminalModel {
       ...options,
       hideClipboard: options.hideClipboard === true,
       hideTitles: this.hideTitles,
-      changed: (change) => this.lasting.note(change),
+      changed: (change) => this.lastingChanges.note(change),
       effect: (effect) => sink.effect?.(effect),
     });
     const begin = { cols, firstOffset: options.firstOffset ?? 0 };
     this.intake = new Intake(classify, begin, {
-      pass: (bytes, from, limit) => this.emulator.pass(bytes, from, limit),
+      bypassLines: (bytes, from, limit) => this.emulator.bypassLines(bytes, from, limit),
       parse: (slice, end) => this.emulator.parse(slice, end),
       wantsRaw: () => this.sink.wantsRaw?.() === true,
-      shift: (set) => this.emulator.modes.shiftTo(set),
-      picture: (text) => this.emulator.pictures.take(text),
+      shift: (set) => this.emulator.modes.selectCharset(set),
+      convertPicture: (text) => this.emulator.pictures.convert(text),
       chunk: (chunk) => {
         this.emulator.trim();
-        this.epochNow++;
+        this.currentEpoch++;
         this.sink.chunk(chunk);
       },
       crashed: (error) => this.sink.crashed?.(error),
@@ -112,7 +112,7 @@ export class TerminalModel {
 
   /** Changes whenever screen, cursor or size may have changed. */
   get epoch(): number {
-    return this.epochNow;
+    return this.currentEpoch;
   }
 
   get title(): string {
@@ -143,8 +143,8 @@ export class TerminalModel {
   }
 
   /** Margins, tab stops and the cursor behind the alternate screen. */
-  get places(): ModeTracker["places"] {
-    return this.emulator.modes.places;
+  get screenGeometry(): ModeTracker["screenGeometry"] {
+    return this.emulator.modes.screenGeometry;
   }
 
   /** Estimated bytes of history. */
@@ -175,17 +175,17 @@ export class TerminalModel {
   }
 
   /** Runs `fn` between chunks: at once, unless a chunk is being parsed or an overlong sequence is open. */
-  atRest<T>(fn: () => T): Promise<T> {
-    return this.intake.atRest(fn);
+  whenAtRest<T>(fn: () => T): Promise<T> {
+    return this.intake.whenAtRest(fn);
   }
 
   /**
    * Loads saved lines into history, before any output.
    * @param lines styled text, each ended by CR LF @param first number of the first line
    */
-  load(lines: Uint8Array, first: number): void {
-    this.emulator.load(lines, first);
-    this.epochNow++;
+  loadLines(lines: Uint8Array, first: number): void {
+    this.emulator.loadLines(lines, first);
+    this.currentEpoch++;
   }
 
   /**
@@ -195,11 +195,11 @@ export class TerminalModel {
   resize(rows: number, cols: number, redraws = false): Promise<void> {
     const height = Math.max(MIN_ROWS, rows);
     const width = Math.max(MIN_COLS, cols);
-    return this.atRest(() => {
-      if (this.disposed || (height === this.rows && width === this.cols)) return;
+    return this.whenAtRest(() => {
+      if (this.isDisposed || (height === this.rows && width === this.cols)) return;
       this.emulator.resize(height, width, redraws);
       this.intake.resize(width);
-      this.epochNow++;
+      this.currentEpoch++;
       this.sink.reset("resize");
     });
   }
@@ -208,7 +208,7 @@ export class TerminalModel {
     const { rows, cols } = this;
     const total = this.totalLines;
     return {
-      epoch: this.epochNow,
+      epoch: this.currentEpoch,
       first_line_index: total - rows,
       total_lines: total,
       lines: Array.from({ length: rows }, (_, y) => rowLine(this.screenRow(y), format)),
@@ -240,21 +240,21 @@ export class TerminalModel {
     for (let at = Math.max(offset, packed); at < end; at++) {
       lines.push(rowLine(this.alternate ? this.screenRow(at) : hot.row(at - packed), query.format));
     }
-    return { epoch: this.epochNow, lines, total_lines: total, offset, first_line_id: this.firstLine };
+    return { epoch: this.currentEpoch, lines, total_lines: total, offset, first_line_id: this.firstLine };
   }
 
   /**
    * Between two commands of the shell: switches off modes that programs left on, here and for clients. Call from the
    * sink's `mark`; it happens right after that mark.
    */
-  tidy(): void {
-    this.emulator.tidyAfterSlice();
+  resetModesAfterMark(): void {
+    this.emulator.resetModesAfterSlice();
   }
 
   /** The shell runs a command: text from the cursor on, on the normal screen, is not its output. Call from `mark`. */
-  commandBegins(): void {
+  markCommandStart(): void {
     const { emulator, rows } = this;
-    emulator.modes.commandBegins();
+    emulator.modes.noteCommandStart();
     const { normal } = emulator.terminal.buffer;
     for (let y = normal.cursorY; y < rows; y++) {
       markStale(storedRow(normal, normal.baseY + y), y === normal.cursorY ? normal.cursorX : 0);
@@ -285,17 +285,17 @@ export class TerminalModel {
   }
 
   /** The source for `storedLines` and `storedAlternate`. */
-  get stored(): StoredSource {
+  get storedSource(): StoredSource {
     return this.emulator;
   }
 
   /** Text of a logical line, trailing blanks cut; null when the line is not retained. */
-  line(id: number): string | null {
+  lineText(id: number): string | null {
     return this.transcript.text(id);
   }
 
   /** The text of logical lines as displayed, oldest first. */
-  texts(from: number, to: number): Iterable<{ readonly id: number; readonly text: string }> {
+  lineTexts(from: number, to: number): Iterable<{ readonly id: number; readonly text: string }> {
     return this.transcript.texts(from, to);
   }
 
@@ -310,7 +310,7 @@ export class TerminalModel {
   }
 
   /** Start of the normal screen. */
-  get top(): Position {
+  get screenTop(): Position {
     return this.emulator.hot.position(0, 0);
   }
 
@@ -321,7 +321,7 @@ export class TerminalModel {
 
   /** The epoch at which a row of the screen was found changed; compare with the epoch last painted. */
   rowEpoch(row: number): number {
-    this.damage.refresh(this.epochNow, this.rows, this.cols, (y) => this.screenRow(y));
+    this.damage.refresh(this.currentEpoch, this.rows, this.cols, (y) => this.screenRow(y));
     return this.damage.rowEpoch(row);
   }
 
@@ -373,10 +373,10 @@ export class TerminalModel {
   /** Changes made by `serialize` that survive a reset of all modes. */
   get serializedChanges(): readonly LastingChange[] {
     const { queries, modes, alternate, cols } = this.emulator;
-    const { tabs } = modes.of(alternate ? "alternate" : "normal");
+    const { tabStops } = modes.bufferState(alternate ? "alternate" : "normal");
     return [
       ...(queries.colorSequences() === "" ? [] : (["colors"] as const)),
-      ...(hasDefaultTabs(tabs, cols) ? [] : (["tabs"] as const)),
+      ...(hasDefaultTabs(tabStops, cols) ? [] : (["tabs"] as const)),
     ];
   }
 
@@ -391,32 +391,32 @@ export class TerminalModel {
    * kept.
    */
   clear(): Promise<void> {
-    return this.atRest(() => {
-      if (this.disposed) return;
+    return this.whenAtRest(() => {
+      if (this.isDisposed) return;
       this.emulator.parse(ERASE_ALL, this.offset);
       this.emulator.history.clear();
-      this.epochNow++;
+      this.currentEpoch++;
     });
   }
 
   /** Modes that make the screen wrong if no program needs them. Read between chunks. */
-  get disorder(): string[] {
-    return this.emulator.disorder;
+  get disruptiveModes(): string[] {
+    return this.emulator.disruptiveModes;
   }
 
   /**
    * Switches off modes that programs left on; call at rest. @returns output for other terminals; null: nothing was left
    * on
    */
-  mend(isEditing: boolean): Uint8Array | null {
-    const bytes = this.emulator.mend(isEditing);
-    if (bytes !== null) this.epochNow++;
+  resetDisruptiveModes(isEditing: boolean): Uint8Array | null {
+    const bytes = this.emulator.resetDisruptiveModes(isEditing);
+    if (bytes !== null) this.currentEpoch++;
     return bytes;
   }
 
   dispose(): void {
-    if (this.disposed) return;
-    this.disposed = true;
+    if (this.isDisposed) return;
+    this.isDisposed = true;
     this.intake.dispose();
     this.emulator.dispose();
   }

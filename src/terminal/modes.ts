@@ -52,8 +52,8 @@ interface SavedCursor {
 interface BufferState {
   top: number;
   bottom: number;
-  saved: SavedCursor | null;
-  tabs: Set<number>;
+  savedCursor: SavedCursor | null;
+  tabStops: Set<number>;
   kitty: number[];
 }
 
@@ -80,7 +80,7 @@ const CHARSET_FINALS = [..."0AB456789CEHKQRYZ=`f"];
 
 type Param = number | number[];
 
-function first(params: readonly Param[], index = 0): number {
+function firstNumber(params: readonly Param[], index = 0): number {
   const param = params[index];
   return typeof param === "number" ? param : 0;
 }
@@ -89,25 +89,25 @@ export class ModeTracker {
   private readonly normal: BufferState;
   private readonly alternate: BufferState;
   private readonly hooks: IDisposable[] = [];
-  private visible = true;
-  private style = 0;
-  private encoding: MouseEncoding = "default";
-  private otherKeys: 0 | 1 | 2 = 0;
+  private isCursorVisible = true;
+  private cursorStyleValue = 0;
+  private mouseEncoding: MouseEncoding = "default";
+  private modifyOtherKeys: 0 | 1 | 2 = 0;
   /** Extra modes by number, as last set. */
-  readonly extra = new Map<number, boolean>();
-  private readonly inert = new Set<number>();
-  private clusters = false;
+  readonly extraModes = new Map<number, boolean>();
+  private readonly inertModes = new Set<number>();
+  private isClusterMode = false;
   /** Final characters of the designations of G0–G3. */
   readonly charsets: string[] = ["B", "B", "B", "B"];
   /** The set in use. */
-  shift = 0;
+  activeCharset = 0;
   /** Levels of the normal screen's kitty stack when the shell's newest command began. */
-  kittyBefore = 0;
+  kittyLevelsAtCommand = 0;
 
   constructor(private readonly terminal: Terminal) {
-    this.normal = fresh(terminal);
-    this.alternate = fresh(terminal);
-    this.hook();
+    this.normal = initialState(terminal);
+    this.alternate = initialState(terminal);
+    this.installHooks();
   }
 
   get modes(): TerminalModes {
@@ -117,106 +117,112 @@ export class ModeTracker {
       applicationCursor: current.applicationCursorKeysMode,
       applicationKeypad: current.applicationKeypadMode,
       mouseTracking: current.mouseTrackingMode,
-      mouseEncoding: this.encoding,
+      mouseEncoding: this.mouseEncoding,
       focusEvents: current.sendFocusMode,
-      cursorVisible: this.visible,
-      cursorChosen: this.style !== 0,
-      cursorShape: this.style === 3 || this.style === 4 ? "underline" : this.style >= 5 ? "bar" : "block",
-      cursorBlink: this.style === 0 ? this.terminal.options.cursorBlink === true : this.style % 2 === 1,
+      cursorVisible: this.isCursorVisible,
+      cursorChosen: this.cursorStyleValue !== 0,
+      cursorShape:
+        this.cursorStyleValue === 3 || this.cursorStyleValue === 4
+          ? "underline"
+          : this.cursorStyleValue >= 5
+            ? "bar"
+            : "block",
+      cursorBlink:
+        this.cursorStyleValue === 0 ? this.terminal.options.cursorBlink === true : this.cursorStyleValue % 2 === 1,
       kittyFlags: this.active.kitty.at(-1) ?? 0,
-      modifyOtherKeys: this.otherKeys,
+      modifyOtherKeys: this.modifyOtherKeys,
       wrap: current.wraparoundMode,
       reverseWrap: current.reverseWraparoundMode,
       origin: current.originMode,
       insert: current.insertMode,
       newLine: this.terminal.options.convertEol === true,
       synchronizedOutput: current.synchronizedOutputMode,
-      reverseVideo: this.extra.get(5) ?? false,
-      schemeUpdates: this.extra.get(2031) ?? false,
+      reverseVideo: this.extraModes.get(5) ?? false,
+      schemeUpdates: this.extraModes.get(2031) ?? false,
     };
   }
 
   /** Margins and tab stops of the displayed screen, and the cursor of the normal screen behind the alternate one. */
-  get places() {
-    const { top, bottom, tabs } = this.active;
+  get screenGeometry() {
+    const { top, bottom, tabStops } = this.active;
     const { active, normal } = this.terminal.buffer;
     const behind = active.type === "normal" ? null : { row: normal.cursorY, col: normal.cursorX };
     return {
       top,
       bottom,
-      tabs: [...tabs].filter((x) => x > 0 && x < this.terminal.cols).toSorted((a, b) => a - b),
+      tabs: [...tabStops].filter((x) => x > 0 && x < this.terminal.cols).toSorted((a, b) => a - b),
       behind,
     };
   }
 
   get cursorVisible(): boolean {
-    return this.visible;
+    return this.isCursorVisible;
   }
 
   /** Whether nothing is set that would change where or how plain text is printed. */
   get isPlain(): boolean {
     const { insertMode, wraparoundMode } = this.terminal.modes;
-    const { top, bottom, tabs } = this.active;
+    const { top, bottom, tabStops } = this.active;
     const { rows, cols } = this.terminal;
     if (insertMode || !wraparoundMode || top !== 0 || bottom !== rows - 1) return false;
-    if (this.charsets[this.shift] !== "B") return false;
-    for (let x = 0; x < cols; x++) if (tabs.has(x) !== (x % TAB_WIDTH === 0)) return false;
+    if (this.charsets[this.activeCharset] !== "B") return false;
+    for (let x = 0; x < cols; x++) if (tabStops.has(x) !== (x % TAB_WIDTH === 0)) return false;
     return true;
   }
 
   /** The same for DECRQM. Modes whose reports the user's terminal would send are not claimed: it may be detached. */
   reportedMode(mode: number): boolean | null {
-    if (mode === CLUSTERS) return this.clusters;
+    if (mode === CLUSTERS) return this.isClusterMode;
     if (mode === SCHEME_UPDATES) return this.modes.schemeUpdates;
-    if (mode === SIZE_REPORTS) return this.sizeReports;
+    if (mode === SIZE_REPORTS) return this.wantsSizeReports;
     return EXTRA_OFF.has(mode) || INERT_MODES.has(mode) ? this.extraMode(mode) : null;
   }
 
   /** Whether the program wants a report of each new size. */
-  get sizeReports(): boolean {
-    return this.extra.get(SIZE_REPORTS) ?? false;
+  get wantsSizeReports(): boolean {
+    return this.extraModes.get(SIZE_REPORTS) ?? false;
   }
 
   /** Whether a mode that xterm does not have is set; null for an unknown one. */
   extraMode(mode: number): boolean | null {
-    if (INERT_MODES.has(mode)) return this.inert.has(mode);
-    return this.extra.get(mode) ?? (EXTRA_OFF.has(mode) ? false : null);
+    if (INERT_MODES.has(mode)) return this.inertModes.has(mode);
+    return this.extraModes.get(mode) ?? (EXTRA_OFF.has(mode) ? false : null);
   }
 
   /** DECSCUSR as last set, 0 for the terminal's own. */
   get cursorStyle(): number {
-    return this.style;
+    return this.cursorStyleValue;
   }
 
   /** State of the active or the other buffer. */
-  of(which: "normal" | "alternate"): Readonly<BufferState> {
+  bufferState(which: "normal" | "alternate"): Readonly<BufferState> {
     return which === "normal" ? this.normal : this.alternate;
   }
 
   /** The emulator was resized: margins are gone, new columns get default stops. */
-  resized(): void {
+  handleResize(): void {
     for (const state of [this.normal, this.alternate]) {
       state.top = 0;
       state.bottom = this.terminal.rows - 1;
       let stop = this.terminal.cols;
-      if (!state.tabs.has(stop)) {
+      if (!state.tabStops.has(stop)) {
         stop--;
-        while (stop > 0 && !state.tabs.has(stop)) stop--;
+        while (stop > 0 && !state.tabStops.has(stop)) stop--;
       }
-      for (; stop < this.terminal.cols; stop += TAB_WIDTH) state.tabs.add(stop);
+      for (; stop < this.terminal.cols; stop += TAB_WIDTH) state.tabStops.add(stop);
     }
   }
 
   /** The shell runs a command: flags already on the stack do not belong to it. */
-  commandBegins(): void {
-    this.kittyBefore = this.normal.kitty.length;
+  noteCommandStart(): void {
+    this.kittyLevelsAtCommand = this.normal.kitty.length;
   }
 
   /** The alternate buffer was left and forgotten. */
-  leftAlternate(): void {
+  handleAlternateExit(): void {
     this.alternate.top = 0;
     this.alternate.bottom = this.terminal.rows - 1;
-    this.alternate.tabs = defaultTabs(this.terminal.cols);
+    this.alternate.tabStops = defaultTabs(this.terminal.cols);
     this.alternate.kitty = [];
   }
 
@@ -228,7 +234,10 @@ export class ModeTracker {
     return this.terminal.buffer.active.type === "normal" ? this.normal : this.alternate;
   }
 
-  private csi(id: { prefix?: string; intermediates?: string; final: string }, run: (params: Param[]) => void): void {
+  private hookCsi(
+    id: { prefix?: string; intermediates?: string; final: string },
+    run: (params: Param[]) => void,
+  ): void {
     this.hooks.push(
       this.terminal.parser.registerCsiHandler(id, (params) => {
         run(params);
@@ -237,7 +246,7 @@ export class ModeTracker {
     );
   }
 
-  private esc(id: { intermediates?: string; final: string }, run: () => void): void {
+  private hookEsc(id: { intermediates?: string; final: string }, run: () => void): void {
     this.hooks.push(
       this.terminal.parser.registerEscHandler(id, () => {
         run();
@@ -246,32 +255,32 @@ export class ModeTracker {
     );
   }
 
-  private hook(): void {
-    this.csi({ prefix: "?", final: "h" }, (params) => this.privateModes(params, true));
-    this.csi({ prefix: "?", final: "l" }, (params) => this.privateModes(params, false));
-    this.csi({ final: "r" }, (params) => this.margins(params));
-    this.csi({ intermediates: " ", final: "q" }, (params) => {
-      const style = first(params);
-      if (style <= 6) this.style = style;
+  private installHooks(): void {
+    this.hookCsi({ prefix: "?", final: "h" }, (params) => this.setPrivateModes(params, true));
+    this.hookCsi({ prefix: "?", final: "l" }, (params) => this.setPrivateModes(params, false));
+    this.hookCsi({ final: "r" }, (params) => this.setMargins(params));
+    this.hookCsi({ intermediates: " ", final: "q" }, (params) => {
+      const style = firstNumber(params);
+      if (style <= 6) this.cursorStyleValue = style;
     });
-    this.csi({ intermediates: "!", final: "p" }, () => this.softReset());
+    this.hookCsi({ intermediates: "!", final: "p" }, () => this.softReset());
     // With parameters it sets left and right margins, which this class does not keep.
     this.hooks.push(
       this.terminal.parser.registerCsiHandler({ final: "s" }, (params) => {
-        if (params.length > 1 || first(params) !== 0) return true;
-        this.save();
+        if (params.length > 1 || firstNumber(params) !== 0) return true;
+        this.saveCursor();
         return false;
       }),
     );
-    this.esc({ final: "7" }, () => this.save());
-    this.csi({ final: "g" }, (params) => {
-      if (first(params) === 0) this.active.tabs.delete(this.terminal.buffer.active.cursorX);
-      else if (first(params) === 3) this.active.tabs.clear();
+    this.hookEsc({ final: "7" }, () => this.saveCursor());
+    this.hookCsi({ final: "g" }, (params) => {
+      if (firstNumber(params) === 0) this.active.tabStops.delete(this.terminal.buffer.active.cursorX);
+      else if (firstNumber(params) === 3) this.active.tabStops.clear();
     });
-    this.esc({ final: "H" }, () => this.active.tabs.add(this.terminal.buffer.active.cursorX));
-    this.esc({ final: "c" }, () => this.hardReset());
-    this.esc({ final: "n" }, () => this.shiftTo(2));
-    this.esc({ final: "o" }, () => this.shiftTo(3));
+    this.hookEsc({ final: "H" }, () => this.active.tabStops.add(this.terminal.buffer.active.cursorX));
+    this.hookEsc({ final: "c" }, () => this.hardReset());
+    this.hookEsc({ final: "n" }, () => this.selectCharset(2));
+    this.hookEsc({ final: "o" }, () => this.selectCharset(3));
     // Shifts of the right half of an eight-bit code: UTF-8 has no right half, and xterm would shift the left one.
     for (const final of "|}~") this.hooks.push(this.terminal.parser.registerEscHandler({ final }, () => true));
     this.hookCharsets();
@@ -288,82 +297,82 @@ export class ModeTracker {
       [".", 2],
     ] as const) {
       for (const final of CHARSET_FINALS) {
-        this.esc({ intermediates, final }, () => {
+        this.hookEsc({ intermediates, final }, () => {
           this.charsets[set] = final;
         });
       }
     }
     for (const final of ["@", "G"]) {
-      this.esc({ intermediates: "%", final }, () => {
-        this.shift = 0;
+      this.hookEsc({ intermediates: "%", final }, () => {
+        this.activeCharset = 0;
         this.charsets[0] = "B";
       });
     }
   }
 
   private hookKeyboard(): void {
-    this.csi({ prefix: ">", final: "u" }, (params) => {
+    this.hookCsi({ prefix: ">", final: "u" }, (params) => {
       const { kitty } = this.active;
-      kitty.push(first(params) & KITTY_FLAGS);
+      kitty.push(firstNumber(params) & KITTY_FLAGS);
       if (kitty.length > KITTY_LEVELS) kitty.shift();
     });
-    this.csi({ prefix: "<", final: "u" }, (params) => {
-      this.active.kitty.splice(-Math.max(first(params), 1));
+    this.hookCsi({ prefix: "<", final: "u" }, (params) => {
+      this.active.kitty.splice(-Math.max(firstNumber(params), 1));
     });
-    this.csi({ prefix: "=", final: "u" }, (params) => {
+    this.hookCsi({ prefix: "=", final: "u" }, (params) => {
       const { kitty } = this.active;
-      const flags = first(params) & KITTY_FLAGS;
+      const flags = firstNumber(params) & KITTY_FLAGS;
       const now = kitty.pop() ?? 0;
-      const how = first(params, 1);
+      const how = firstNumber(params, 1);
       kitty.push(how === 2 ? now | flags : how === 3 ? now & ~flags : flags);
     });
-    this.csi({ prefix: ">", final: "m" }, (params) => {
-      if (params.length > 0 && first(params) !== 4 && first(params) !== 0) return;
-      const level = params.length > 1 ? first(params, 1) : 0;
-      this.otherKeys = level === 1 || level === 2 ? level : 0;
+    this.hookCsi({ prefix: ">", final: "m" }, (params) => {
+      if (params.length > 0 && firstNumber(params) !== 4 && firstNumber(params) !== 0) return;
+      const level = params.length > 1 ? firstNumber(params, 1) : 0;
+      this.modifyOtherKeys = level === 1 || level === 2 ? level : 0;
     });
-    this.csi({ prefix: ">", final: "n" }, (params) => {
-      if (first(params) === 4) this.otherKeys = 0;
+    this.hookCsi({ prefix: ">", final: "n" }, (params) => {
+      if (firstNumber(params) === 4) this.modifyOtherKeys = 0;
     });
   }
 
   /** SO, SI and the locking shifts. */
-  shiftTo(set: number): void {
-    this.shift = set;
+  selectCharset(set: number): void {
+    this.activeCharset = set;
   }
 
-  private privateModes(params: readonly Param[], on: boolean): void {
+  private setPrivateModes(params: readonly Param[], on: boolean): void {
     for (const mode of params) {
       if (typeof mode !== "number") continue;
-      if (mode === 25) this.visible = on;
+      if (mode === 25) this.isCursorVisible = on;
       else if (mode === CLUSTERS) this.setClusters(on);
-      else if (mode === 1006) this.encoding = on ? "sgr" : "default";
-      else if (mode === 1016) this.encoding = on ? "sgr-pixels" : "default";
+      else if (mode === 1006) this.mouseEncoding = on ? "sgr" : "default";
+      else if (mode === 1016) this.mouseEncoding = on ? "sgr-pixels" : "default";
       else if (mode === 2 && on) this.charsets.fill("B");
-      else if ((mode === 1048 || mode === 1049) && on) this.save();
+      else if ((mode === 1048 || mode === 1049) && on) this.saveCursor();
       else if (INERT_MODES.has(mode)) {
-        if (on) this.inert.add(mode);
-        else this.inert.delete(mode);
+        if (on) this.inertModes.add(mode);
+        else this.inertModes.delete(mode);
       } else if (EXTRA_MODES.has(mode)) {
-        this.extra.set(mode, on);
-        if (mode === 1005 || mode === 1015) this.encoding = on ? (mode === 1005 ? "utf8" : "urxvt") : "default";
+        this.extraModes.set(mode, on);
+        if (mode === 1005 || mode === 1015) this.mouseEncoding = on ? (mode === 1005 ? "utf8" : "urxvt") : "default";
       }
     }
   }
 
-  private margins(params: readonly Param[]): void {
+  private setMargins(params: readonly Param[]): void {
     const { rows } = this.terminal;
-    const top = first(params) || 1;
-    const second = first(params, 1);
+    const top = firstNumber(params) || 1;
+    const second = firstNumber(params, 1);
     const bottom = params.length < 2 || second > rows || second === 0 ? rows : second;
     if (bottom <= top) return;
     this.active.top = top - 1;
     this.active.bottom = bottom - 1;
   }
 
-  private save(): void {
+  private saveCursor(): void {
     const { active } = this.terminal.buffer;
-    this.active.saved = {
+    this.active.savedCursor = {
       x: active.cursorX,
       y: active.baseY + active.cursorY,
       pen: penOf(this.terminal),
@@ -372,42 +381,42 @@ export class ModeTracker {
   }
 
   private setClusters(on: boolean): void {
-    this.clusters = on;
+    this.isClusterMode = on;
     countClusters(this.terminal, on);
   }
 
   private softReset(): void {
-    this.visible = true;
-    this.style = 0;
+    this.isCursorVisible = true;
+    this.cursorStyleValue = 0;
     this.charsets.fill("B");
-    this.shift = 0;
+    this.activeCharset = 0;
     this.active.top = 0;
     this.active.bottom = this.terminal.rows - 1;
-    this.active.saved = null;
-    this.otherKeys = 0;
+    this.active.savedCursor = null;
+    this.modifyOtherKeys = 0;
     this.active.kitty = [];
   }
 
   private hardReset(): void {
-    this.visible = true;
-    this.style = 0;
-    this.encoding = "default";
-    this.otherKeys = 0;
-    this.extra.clear();
+    this.isCursorVisible = true;
+    this.cursorStyleValue = 0;
+    this.mouseEncoding = "default";
+    this.modifyOtherKeys = 0;
+    this.extraModes.clear();
     this.setClusters(false);
-    this.inert.clear();
+    this.inertModes.clear();
     this.charsets.fill("B");
-    this.shift = 0;
-    Object.assign(this.normal, fresh(this.terminal));
-    Object.assign(this.alternate, fresh(this.terminal));
+    this.activeCharset = 0;
+    Object.assign(this.normal, initialState(this.terminal));
+    Object.assign(this.alternate, initialState(this.terminal));
     // Options outlive the emulator's own reset.
     this.terminal.options.convertEol = false;
     this.terminal.options.cursorBlink = false;
   }
 }
 
-function fresh(terminal: Terminal): BufferState {
-  return { top: 0, bottom: terminal.rows - 1, saved: null, tabs: defaultTabs(terminal.cols), kitty: [] };
+function initialState(terminal: Terminal): BufferState {
+  return { top: 0, bottom: terminal.rows - 1, savedCursor: null, tabStops: defaultTabs(terminal.cols), kitty: [] };
 }
 
 export function defaultTabs(cols: number): Set<number> {

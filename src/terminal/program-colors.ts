@@ -20,8 +20,8 @@ const DYNAMICS: readonly Dynamic[] = ["foreground", "background", "cursor"];
 export class ProgramColors {
   private readonly hooks: IDisposable[] = [];
   /** By number in OSC 4. */
-  private readonly indexed = new Map<number, Rgb>();
-  private readonly dynamic = new Map<Dynamic, Rgb>();
+  private readonly indexedColors = new Map<number, Rgb>();
+  private readonly dynamicColors = new Map<Dynamic, Rgb>();
 
   constructor(
     terminal: Terminal,
@@ -32,14 +32,14 @@ export class ProgramColors {
     this.hooks.push(
       parser.registerOscHandler(4, (data) => this.setIndexed("4", data, 0, PALETTE_SIZE + ATTRIBUTE_COLORS)),
       parser.registerOscHandler(5, (data) => this.setIndexed("5", data, PALETTE_SIZE, ATTRIBUTE_COLORS)),
-      parser.registerOscHandler(104, (data) => this.forget(data, 0, PALETTE_SIZE)),
-      parser.registerOscHandler(105, (data) => this.forget(data, PALETTE_SIZE, ATTRIBUTE_COLORS)),
+      parser.registerOscHandler(104, (data) => this.resetColors(data, 0, PALETTE_SIZE)),
+      parser.registerOscHandler(105, (data) => this.resetColors(data, PALETTE_SIZE, ATTRIBUTE_COLORS)),
     );
     for (const [at, name] of DYNAMICS.entries()) {
       this.hooks.push(
         parser.registerOscHandler(10 + at, (data) => this.setDynamic(data, at)),
         parser.registerOscHandler(110 + at, () => {
-          this.dynamic.delete(name);
+          this.dynamicColors.delete(name);
           return true;
         }),
       );
@@ -53,20 +53,20 @@ export class ProgramColors {
   /** Sequences that restore the colours set by programs. */
   get sequences(): string {
     let text = "";
-    for (const [index, rgb] of this.indexed) {
+    for (const [index, rgb] of this.indexedColors) {
       const form = index < PALETTE_SIZE ? `4;${index}` : `5;${index - PALETTE_SIZE}`;
       text += `\x1b]${form};${colorSpec(rgb)}\x1b\\`;
     }
     for (const [at, name] of DYNAMICS.entries()) {
-      const rgb = this.dynamic.get(name);
+      const rgb = this.dynamicColors.get(name);
       if (rgb !== undefined) text += `\x1b]${10 + at};${colorSpec(rgb)}\x1b\\`;
     }
     return text;
   }
 
   reset(): void {
-    this.indexed.clear();
-    this.dynamic.clear();
+    this.indexedColors.clear();
+    this.dynamicColors.clear();
   }
 
   /** Pairs of number and colour; numbers start at `first`, `count` of them. */
@@ -79,28 +79,28 @@ export class ProgramColors {
       if (value === "?") this.reply(`\x1b]${osc};${number};${colorSpec(this.color(first + number))}\x1b\\`);
       else {
         const rgb = parseColorSpec(value);
-        if (rgb !== null) this.indexed.set(first + number, rgb);
+        if (rgb !== null) this.indexedColors.set(first + number, rgb);
       }
     }
     return true;
   }
 
   private color(index: number): Rgb {
-    const set = this.indexed.get(index);
+    const set = this.indexedColors.get(index);
     if (set !== undefined) return set;
     // Bold and the like use the foreground until a colour is set.
     return index < PALETTE_SIZE ? paletteColor(this.profile(), index) : this.dynamicColor("foreground");
   }
 
   private dynamicColor(name: Dynamic): Rgb {
-    return this.dynamic.get(name) ?? this.profile()[name];
+    return this.dynamicColors.get(name) ?? this.profile()[name];
   }
 
   /** Clears the listed colours, or all if none is listed. */
-  private forget(data: string, first: number, count: number): boolean {
-    for (const index of [...this.indexed.keys()]) {
+  private resetColors(data: string, first: number, count: number): boolean {
+    for (const index of [...this.indexedColors.keys()]) {
       const isListed = data === "" || data.split(";").includes(String(index - first));
-      if (index >= first && index < first + count && isListed) this.indexed.delete(index);
+      if (index >= first && index < first + count && isListed) this.indexedColors.delete(index);
     }
     return true;
   }
@@ -113,7 +113,7 @@ export class ProgramColors {
       if (value === "?") this.reply(`\x1b]${10 + from + i};${colorSpec(this.dynamicColor(name))}\x1b\\`);
       else {
         const rgb = parseColorSpec(value);
-        if (rgb !== null) this.dynamic.set(name, rgb);
+        if (rgb !== null) this.dynamicColors.set(name, rgb);
       }
     }
     return true;

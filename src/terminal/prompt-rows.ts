@@ -8,29 +8,29 @@ import type { IMarker, Terminal } from "@xterm/headless";
 import { cutRow, storedRow } from "./rows/xterm-row.ts";
 
 export class PromptRows {
-  private first: IMarker | null = null;
+  private firstRow: IMarker | null = null;
 
   /** Must be created after the emulator's other hooks: the handler registered last runs first. */
   constructor(private readonly terminal: Terminal) {
     terminal.parser.registerOscHandler(133, (data) => {
-      if (/^A(;|$)/.test(data)) this.begin(/;redraw=1(;|$)/.test(data));
-      else if (/^[CD](;|$)/.test(data)) this.begin(false);
+      if (/^A(;|$)/.test(data)) this.markFirstRow(/;redraw=1(;|$)/.test(data));
+      else if (/^[CD](;|$)/.test(data)) this.markFirstRow(false);
       return false;
     });
   }
 
   /** Before a resize to fewer columns, while the shell edits. xterm itself cuts the line that the cursor is in. */
-  cut(cols: number): void {
+  cutRows(cols: number): void {
     const buffer = this.terminal.buffer.normal;
-    if (this.first === null || this.first.isDisposed) return;
+    if (this.firstRow === null || this.firstRow.isDisposed) return;
     let last = buffer.baseY + buffer.cursorY;
-    while (last > this.first.line && storedRow(buffer, last).isWrapped) last--;
-    for (let y = Math.max(buffer.baseY, this.first.line); y < last; y++) cutRow(buffer, y, cols);
+    while (last > this.firstRow.line && storedRow(buffer, last).isWrapped) last--;
+    for (let y = Math.max(buffer.baseY, this.firstRow.line); y < last; y++) cutRow(buffer, y, cols);
   }
 
-  private begin(isRedrawn: boolean): void {
-    this.first?.dispose();
+  private markFirstRow(isRedrawn: boolean): void {
+    this.firstRow?.dispose();
     const onNormal = this.terminal.buffer.active.type === "normal";
-    this.first = isRedrawn && onNormal ? (this.terminal.registerMarker(0) ?? null) : null;
+    this.firstRow = isRedrawn && onNormal ? (this.terminal.registerMarker(0) ?? null) : null;
   }
 }

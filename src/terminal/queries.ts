@@ -41,7 +41,7 @@ const NEVER_PRIVATE: ReadonlySet<number> = new Set([60]);
 /** DECRQM answers. */
 const SET = 1;
 const RESET = 2;
-const NEVER = 4;
+const PERMANENTLY_RESET = 4;
 /** XTSMGRAPHICS: reading, and the number of colours that programs should use. */
 const READ = 1;
 const READ_MAX = 4;
@@ -58,7 +58,7 @@ export class QueryResponder {
   private readonly hooks: IDisposable[] = [];
   private readonly colors: ProgramColors;
   /** DECSCL: DECRQM needs level 3. */
-  private level = HIGHEST_LEVEL;
+  private conformanceLevel = HIGHEST_LEVEL;
 
   constructor(
     private readonly terminal: Terminal,
@@ -67,7 +67,7 @@ export class QueryResponder {
     private readonly reply: (text: string) => void,
   ) {
     this.colors = new ProgramColors(terminal, profile, reply);
-    this.hook();
+    this.installHooks();
   }
 
   dispose(): void {
@@ -81,8 +81,8 @@ export class QueryResponder {
   }
 
   /** The size has changed, for a program that requested in-band reports (mode 2048). */
-  resized(): void {
-    if (this.modes.sizeReports) this.reportSize();
+  handleResize(): void {
+    if (this.modes.wantsSizeReports) this.reportSize();
   }
 
   private reportSize(): void {
@@ -93,11 +93,11 @@ export class QueryResponder {
 
   /** RIS. */
   reset(): void {
-    this.level = HIGHEST_LEVEL;
+    this.conformanceLevel = HIGHEST_LEVEL;
     this.colors.reset();
   }
 
-  private hook(): void {
+  private installHooks(): void {
     const { parser } = this.terminal;
     const say = (text: string): true => {
       this.reply(text);
@@ -108,32 +108,32 @@ export class QueryResponder {
       parser.registerCsiHandler({ final: "c" }, ([which]) => {
         return (which ?? 0) === 0 && pictureTerminals.size > 0 && say("\x1b[?1;2;4c");
       }),
-      parser.registerCsiHandler({ prefix: "?", final: "S" }, ([item, action]) => this.graphics(item, action)),
+      parser.registerCsiHandler({ prefix: "?", final: "S" }, ([item, action]) => this.answerGraphics(item, action)),
       parser.registerCsiHandler({ prefix: "=", final: "c" }, () => say("\x1bP!|00000000\x1b\\")),
       parser.registerEscHandler({ final: "Z" }, () => say("\x1b[?1;2c")),
       parser.registerCsiHandler({ prefix: ">", final: "q" }, () => say(`\x1bP>|${this.profile().version}\x1b\\`)),
-      parser.registerCsiHandler({ final: "n" }, (params) => params[0] === 6 && say(`\x1b[${this.place()}R`)),
+      parser.registerCsiHandler({ final: "n" }, (params) => params[0] === 6 && say(`\x1b[${this.cursorPosition()}R`)),
       parser.registerCsiHandler({ prefix: "?", final: "n" }, (params) => {
-        if (params[0] === 6) return say(`\x1b[?${this.place()}R`);
+        if (params[0] === 6) return say(`\x1b[?${this.cursorPosition()}R`);
         if (params[0] === 996) return say(schemeReport(this.profile()));
-        return this.deviceStatus(params);
+        return this.answerDeviceStatus(params);
       }),
       parser.registerCsiHandler(
         { prefix: "?", final: "u" },
         () => this.profile().kitty === true && say(`\x1b[?${this.modes.modes.kittyFlags}u`),
       ),
       parser.registerCsiHandler({ intermediates: '"', final: "p" }, ([level]) => {
-        if (typeof level === "number" && level >= LOWEST_LEVEL && level <= HIGHEST_LEVEL) this.level = level;
+        if (typeof level === "number" && level >= LOWEST_LEVEL && level <= HIGHEST_LEVEL) this.conformanceLevel = level;
         return true;
       }),
       parser.registerCsiHandler({ intermediates: "$", final: "p" }, ([mode]) => {
-        if (this.level < DECRQM_LEVEL) return true;
-        return typeof mode === "number" && NEVER_ANSI.has(mode) && say(`\x1b[${mode};${NEVER}$y`);
+        if (this.conformanceLevel < DECRQM_LEVEL) return true;
+        return typeof mode === "number" && NEVER_ANSI.has(mode) && say(`\x1b[${mode};${PERMANENTLY_RESET}$y`);
       }),
       parser.registerCsiHandler({ prefix: "?", intermediates: "$", final: "p" }, ([mode]) => {
-        if (this.level < DECRQM_LEVEL) return true;
+        if (this.conformanceLevel < DECRQM_LEVEL) return true;
         if (typeof mode !== "number") return false;
-        if (NEVER_PRIVATE.has(mode)) return say(`\x1b[?${mode};${NEVER}$y`);
+        if (NEVER_PRIVATE.has(mode)) return say(`\x1b[?${mode};${PERMANENTLY_RESET}$y`);
         const value = this.modes.reportedMode(mode);
         return value !== null && say(`\x1b[?${mode};${value ? SET : RESET}$y`);
       }),
@@ -142,13 +142,13 @@ export class QueryResponder {
         if (params.includes(SIZE_REPORTS)) this.reportSize();
         return false;
       }),
-      parser.registerCsiHandler({ final: "t" }, (params) => this.size(params[0])),
-      parser.registerDcsHandler({ intermediates: "$", final: "q" }, (data) => this.status(data)),
-      parser.registerDcsHandler({ intermediates: "+", final: "q" }, (data) => this.capabilities(data)),
+      parser.registerCsiHandler({ final: "t" }, (params) => this.answerSize(params[0])),
+      parser.registerDcsHandler({ intermediates: "$", final: "q" }, (data) => this.answerSetting(data)),
+      parser.registerDcsHandler({ intermediates: "+", final: "q" }, (data) => this.answerCapabilities(data)),
     );
   }
 
-  private deviceStatus([what, id]: readonly (number | number[])[]): boolean {
+  private answerDeviceStatus([what, id]: readonly (number | number[])[]): boolean {
     if (typeof what !== "number") return false;
     const report = STATUS_REPORTS[what];
     if (report !== undefined) this.reply(report);
@@ -158,14 +158,14 @@ export class QueryResponder {
     return true;
   }
 
-  private place(): string {
+  private cursorPosition(): string {
     const { cols, buffer, modes } = this.terminal;
     const { cursorX, cursorY, type } = buffer.active;
-    const first = modes.originMode ? this.modes.of(type).top : 0;
+    const first = modes.originMode ? this.modes.bufferState(type).top : 0;
     return `${cursorY - first + 1};${Math.min(cursorX, cols - 1) + 1}`;
   }
 
-  private size(operation: number | number[] | undefined): boolean {
+  private answerSize(operation: number | number[] | undefined): boolean {
     const { rows, cols } = this.terminal;
     const { cell } = this.profile();
     // Not minimized, in the corner of a screen that it fills: reveals nothing about the person's own window.
@@ -181,7 +181,7 @@ export class QueryResponder {
   }
 
   /** XTSMGRAPHICS: the registers and the size of sixel graphics, which are fixed. */
-  private graphics(item: number | number[] | undefined, action: number | number[] | undefined): boolean {
+  private answerGraphics(item: number | number[] | undefined, action: number | number[] | undefined): boolean {
     const { rows, cols } = this.terminal;
     const { cell } = this.profile();
     if (pictureTerminals.size === 0 || (action !== READ && action !== READ_MAX)) return false;
@@ -190,7 +190,7 @@ export class QueryResponder {
     return true;
   }
 
-  private status(data: string): boolean {
+  private answerSetting(data: string): boolean {
     const setting = this.setting(data);
     if (setting !== null) this.reply(`\x1bP1$r${setting}${data}\x1b\\`);
     return setting !== null;
@@ -206,7 +206,7 @@ export class QueryResponder {
       case " q":
         return String(this.modes.cursorStyle || 1);
       case '"p':
-        return `${this.level};1`;
+        return `${this.conformanceLevel};1`;
       // The page is as high as the screen, without side margins or a status line.
       case "t":
       case "*|":
@@ -221,7 +221,7 @@ export class QueryResponder {
     }
   }
 
-  private capabilities(data: string): boolean {
+  private answerCapabilities(data: string): boolean {
     for (const hex of data.split(";", MAX_NAMES)) {
       const capability = /^(?:[0-9a-fA-F]{2})+$/.test(hex)
         ? CAPABILITIES[Buffer.from(hex, "hex").toString("latin1")]

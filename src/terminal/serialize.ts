@@ -9,7 +9,7 @@ import type { IBuffer, Terminal } from "@xterm/headless";
 import { hasAgreedWidth } from "../protocol/agreed-width.ts";
 import type { History } from "./history/history.ts";
 import type { HotWindow } from "./history/hot-window.ts";
-import { RUN_WORDS, runEnd, runExtra, type Segment, unitAt } from "./history/segment.ts";
+import { RUN_WORDS, runEnd, runExtra, type Segment, unitOffset } from "./history/segment.ts";
 import { defaultTabs, type ModeTracker, SIZE_REPORTS } from "./modes.ts";
 import type { QueryResponder } from "./queries.ts";
 import type { LinkTable } from "./rows/hyperlinks.ts";
@@ -52,24 +52,25 @@ interface SerializeOptions {
 export function serialize(source: SerializeSource, { historyRows, title }: SerializeOptions): string {
   const { terminal, modes } = source;
   const alternate = terminal.buffer.active.type === "alternate";
-  let out = above(source, historyRows) + contents(source, terminal.buffer.normal);
-  const normal = modes.of("normal");
+  let out = rowsAboveOutput(source, historyRows) + screenOutput(source, terminal.buffer.normal);
+  const normal = modes.bufferState("normal");
   if (alternate) {
     out += kittyStack(normal.kitty);
-    const { saved } = normal;
+    const { savedCursor } = normal;
     out +=
-      saved === null
+      savedCursor === null
         ? cursorAt(terminal.buffer.normal.cursorY, terminal.buffer.normal.cursorX)
-        : cursorAt(savedRow(saved.y, terminal.buffer.normal, terminal.rows), saved.x) + penText(source, saved.pen);
-    out += `\x1b[?1049h${RESET}\x1b]8;;\x1b\\\x1b[H\x1b[2J${contents(source, terminal.buffer.alternate)}`;
+        : cursorAt(savedRow(savedCursor.y, terminal.buffer.normal, terminal.rows), savedCursor.x) +
+          penText(source, savedCursor.pen);
+    out += `\x1b[?1049h${RESET}\x1b]8;;\x1b\\\x1b[H\x1b[2J${screenOutput(source, terminal.buffer.alternate)}`;
   }
   out += source.queries.colorSequences();
   if (title !== "") out += `\x1b]2;${title}\x1b\\`;
-  return out + cursorState(source, alternate) + modeState(source, alternate);
+  return out + cursorOutput(source, alternate) + modeOutput(source, alternate);
 }
 
 /** Rows above the screen, each with its line end. */
-function above({ history, hot, links, terminal }: SerializeSource, limit: number): string {
+function rowsAboveOutput({ history, hot, links, terminal }: SerializeSource, limit: number): string {
   const rows = Math.max(0, Math.min(limit, history.rows + hot.above));
   const packed = Math.max(0, rows - hot.above);
   let out = "";
@@ -101,7 +102,7 @@ function above({ history, hot, links, terminal }: SerializeSource, limit: number
 /** The cells from `from` to `to` of a segment, with their styles. */
 export function segmentText(segment: Segment, from: number, to: number): string {
   const { runs } = segment;
-  if (runs === null) return segment.text.slice(unitAt(segment, from), unitAt(segment, to));
+  if (runs === null) return segment.text.slice(unitOffset(segment, from), unitOffset(segment, to));
   let out = "";
   let start = 0;
   let link: string | null = null;
@@ -112,7 +113,7 @@ export function segmentText(segment: Segment, from: number, to: number): string 
       out +=
         sgrOf(runs[index + 1] ?? 0, (runs[index + 2] ?? 0) & BG_VISIBLE, extra) + linkText(link, extra?.link ?? null);
       link = extra?.link ?? null;
-      out += segment.text.slice(unitAt(segment, Math.max(start, from)), unitAt(segment, Math.min(end, to)));
+      out += segment.text.slice(unitOffset(segment, Math.max(start, from)), unitOffset(segment, Math.min(end, to)));
     }
     start = end;
   }
@@ -120,7 +121,7 @@ export function segmentText(segment: Segment, from: number, to: number): string 
 }
 
 /** The rows of a screen; the cursor ends anywhere. */
-function contents({ terminal, links }: SerializeSource, buffer: IBuffer): string {
+function screenOutput({ terminal, links }: SerializeSource, buffer: IBuffer): string {
   let out = "";
   for (let y = 0; y < terminal.rows; y++) {
     const next = y + 1 < terminal.rows ? storedRow(buffer, buffer.baseY + y + 1) : null;
@@ -154,7 +155,7 @@ function rowOutput(row: StoredRow, next: StoredRow | null, cols: number, links: 
     }
     out += linkText(link, extra?.link ?? null);
     link = extra?.link ?? null;
-    if ((content & HAS_CONTENT) === 0 || isHalf(data, x, cols)) {
+    if ((content & HAS_CONTENT) === 0 || isHalfCell(data, x, cols)) {
       let end = x + 1;
       while (end < used && isBlankLike(data, end, offset)) end++;
       // Erase rather than print: unwritten cells are not text. The cursor cannot pass the last column.
@@ -170,16 +171,16 @@ function rowOutput(row: StoredRow, next: StoredRow | null, cols: number, links: 
   }
   if (pen !== "" && pen !== RESET) out += RESET;
   out += linkText(link, null);
-  return next === null ? out : out + toNext(row, next, used, cols);
+  return next === null ? out : out + rowEnd(row, next, used, cols);
 }
 
 /** The content word of a cell for the output. */
 function contentAt(data: Uint32Array, x: number, cols: number): number {
-  return isHalf(data, x, cols) ? UNWRITTEN : (data[x * CELL_WORDS] ?? 0);
+  return isHalfCell(data, x, cols) ? UNWRITTEN : (data[x * CELL_WORDS] ?? 0);
 }
 
 /** A wide cell without its right half. */
-function isHalf(data: Uint32Array, x: number, cols: number): boolean {
+function isHalfCell(data: Uint32Array, x: number, cols: number): boolean {
   if (cellWidth(data[x * CELL_WORDS] ?? 0) !== 2) return false;
   return x + 1 >= cols || cellWidth(data[(x + 1) * CELL_WORDS] ?? 0) !== 0;
 }
@@ -195,7 +196,7 @@ function isBlankLike(data: Uint32Array, x: number, offset: number): boolean {
 }
 
 /** A line end, or a sequence that makes the terminal wrap. */
-function toNext(row: StoredRow, next: StoredRow, used: number, cols: number): string {
+function rowEnd(row: StoredRow, next: StoredRow, used: number, cols: number): string {
   if (!next.isWrapped) return "\r\n";
   const last = contentAt(row._data, cols - 1, cols);
   const written = used === cols && ((last & HAS_CONTENT) !== 0 || cellWidth(last) === 0);
@@ -207,18 +208,18 @@ function toNext(row: StoredRow, next: StoredRow, used: number, cols: number): st
   return early ? `${WIDE_BLANK}\r\x1b[2X` : "\r\n";
 }
 
-function cursorState(source: SerializeSource, alternate: boolean): string {
+function cursorOutput(source: SerializeSource, alternate: boolean): string {
   const { terminal, modes } = source;
   const buffer = terminal.buffer.active;
-  const state = modes.of(alternate ? "alternate" : "normal");
+  const state = modes.bufferState(alternate ? "alternate" : "normal");
   const { rows, cols } = terminal;
   let out = "";
-  if (state.saved !== null) {
-    out += `${cursorAt(savedRow(state.saved.y, buffer, rows), Math.min(state.saved.x, cols - 1))}${penText(source, state.saved.pen)}\x1b7`;
+  if (state.savedCursor !== null) {
+    out += `${cursorAt(savedRow(state.savedCursor.y, buffer, rows), Math.min(state.savedCursor.x, cols - 1))}${penText(source, state.savedCursor.pen)}\x1b7`;
   }
-  if (!hasDefaultTabs(state.tabs, cols)) {
+  if (!hasDefaultTabs(state.tabStops, cols)) {
     out += "\x1b[3g";
-    for (const x of state.tabs) if (x < cols) out += `\x1b[${x + 1}G\x1bH`;
+    for (const x of state.tabStops) if (x < cols) out += `\x1b[${x + 1}G\x1bH`;
   }
   if (state.top !== 0 || state.bottom !== rows - 1) out += `\x1b[${state.top + 1};${state.bottom + 1}r`;
   const { origin } = modes.modes;
@@ -236,13 +237,13 @@ function cursorState(source: SerializeSource, alternate: boolean): string {
     out += cursorAt(y, x) + styleText(row._data[at + 1] ?? 0, bg, extra) + (cellText(row, x) || " ");
   }
   for (const [set, final] of modes.charsets.entries()) if (final !== "B") out += `\x1b${"()*+"[set]}${final}`;
-  out += ["", "\x0e", "\x1bn", "\x1bo"][modes.shift] ?? "";
+  out += ["", "\x0e", "\x1bn", "\x1bo"][modes.activeCharset] ?? "";
   return out + penText(source, penOf(terminal));
 }
 
-function modeState({ modes }: SerializeSource, alternate: boolean): string {
+function modeOutput({ modes }: SerializeSource, alternate: boolean): string {
   const now = modes.modes;
-  let out = kittyStack(modes.of(alternate ? "alternate" : "normal").kitty);
+  let out = kittyStack(modes.bufferState(alternate ? "alternate" : "normal").kitty);
   if (now.applicationCursor) out += "\x1b[?1h";
   if (now.applicationKeypad) out += "\x1b=";
   if (now.bracketedPaste) out += "\x1b[?2004h";
@@ -250,7 +251,7 @@ function modeState({ modes }: SerializeSource, alternate: boolean): string {
   if (now.focusEvents) out += "\x1b[?1004h";
   if (now.mouseTracking !== "none")
     out += { x10: "\x1b[?9h", vt200: "\x1b[?1000h", drag: "\x1b[?1002h", any: "\x1b[?1003h" }[now.mouseTracking];
-  for (const [mode, on] of modes.extra) if (mode !== SIZE_REPORTS) out += `\x1b[?${mode}${on ? "h" : "l"}`;
+  for (const [mode, on] of modes.extraModes) if (mode !== SIZE_REPORTS) out += `\x1b[?${mode}${on ? "h" : "l"}`;
   if (now.mouseEncoding === "sgr") out += "\x1b[?1006h";
   else if (now.mouseEncoding === "sgr-pixels") out += "\x1b[?1016h";
   if (now.modifyOtherKeys !== 0) out += `\x1b[>4;${now.modifyOtherKeys}m`;

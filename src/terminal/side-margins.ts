@@ -11,7 +11,7 @@ import type { Terminal } from "@xterm/headless";
 const DECLRMM = 69;
 
 export class SideMargins {
-  private enabled = false;
+  private isEnabled = false;
   private left = 0;
   private right = Number.POSITIVE_INFINITY;
 
@@ -20,13 +20,13 @@ export class SideMargins {
     const enable = (params: readonly (number | number[])[], on: boolean): boolean => {
       if (params.includes(DECLRMM)) {
         this.reset();
-        this.enabled = on;
+        this.isEnabled = on;
       }
       return false;
     };
     const off = (): boolean => {
       this.reset();
-      this.enabled = false;
+      this.isEnabled = false;
       return false;
     };
     parser.registerCsiHandler({ prefix: "?", final: "h" }, (params) => enable(params, true));
@@ -36,7 +36,7 @@ export class SideMargins {
     parser.registerCsiHandler({ final: "s" }, ([left, right]) => {
       const from = typeof left === "number" && left > 0 ? left - 1 : 0;
       const to = typeof right === "number" && right > 0 && right <= terminal.cols ? right - 1 : terminal.cols - 1;
-      if (this.enabled && from < to) {
+      if (this.isEnabled && from < to) {
         this.left = from;
         this.right = to;
       }
@@ -50,7 +50,7 @@ export class SideMargins {
     this.right = Number.POSITIVE_INFINITY;
   }
 
-  contain(x: number): boolean {
+  contains(x: number): boolean {
     return x >= this.left && x <= this.right;
   }
 }

@@ -3,7 +3,7 @@
  * the last process closes its side, the end then reads as end of file instead of EIO, and the rest of a line that is
  * longer than the kernel keeps is lost, including its Enter.
  */
-import type { DeviceOf, TerminalDevice, TerminalOutput } from "../../src/pty/master.ts";
+import type { FindTerminal, TerminalDevice, TerminalOutput } from "../../src/pty/master.ts";
 import type { PtyFlags } from "../../src/pty/port.ts";
 
 /** Output that the kernel buffers for a reader, in bytes: more blocks the program. */
@@ -31,8 +31,8 @@ export class DarwinTerminal implements TerminalDevice {
     this.tty = real.tty;
   }
 
-  output(): TerminalOutput {
-    if (this.reader === null) void this.fill(this.real.output());
+  openOutput(): TerminalOutput {
+    if (this.reader === null) void this.fill(this.real.openOutput());
     let open = true;
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
       while (open && this.queued === 0 && !this.hungUp) await this.changed.promise;
@@ -54,8 +54,8 @@ export class DarwinTerminal implements TerminalDevice {
     };
   }
 
-  release(): void {
-    if (this.queued === 0 && this.waiting) this.real.release();
+  releaseTerminal(): void {
+    if (this.queued === 0 && this.waiting) this.real.releaseTerminal();
   }
 
   offer(bytes: Uint8Array): number {
@@ -65,7 +65,7 @@ export class DarwinTerminal implements TerminalDevice {
   }
 
   /** Data that is read ahead comes from the kernel, not from here. */
-  read(): null {
+  readAnswer(): null {
     return null;
   }
 
@@ -73,7 +73,7 @@ export class DarwinTerminal implements TerminalDevice {
     return null;
   }
 
-  turns(): null {
+  readInTurns(): null {
     return null;
   }
 
@@ -146,6 +146,6 @@ export class DarwinTerminal implements TerminalDevice {
 }
 
 /** The same terminal, treating its program as macOS does. */
-export function onDarwin(device: DeviceOf): DeviceOf {
+export function onDarwin(device: FindTerminal): FindTerminal {
   return (child) => new DarwinTerminal(device(child));
 }

@@ -115,7 +115,7 @@ function terminal(rows: number, cols: number) {
 async function show(input: Uint8Array, random: Random): Promise<void> {
   const { model, replies, titles } = terminal(6, 20);
   for (const piece of pieces(input, random)) await model.write(piece);
-  const screen = await model.atRest(() => model.screen("styled"));
+  const screen = await model.whenAtRest(() => model.screen("styled"));
   expect(screen.lines).toHaveLength(6);
   expect(screen.cursor.row).toBeWithin(0, 6);
   expect(screen.cursor.col).toBeWithin(0, 21);

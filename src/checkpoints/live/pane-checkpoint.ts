@@ -14,7 +14,7 @@ import type { Pane } from "../../pane/pane.ts";
 import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { EndReason } from "../../protocol/session.ts";
-import { isSecret } from "../../pty/port.ts";
+import { hidesTypedText } from "../../pty/port.ts";
 import { hasKept } from "../../session/drawing/persistent-elements.ts";
 import type { Session } from "../../session/session.ts";
 import type { Settings } from "../../settings/table.ts";
@@ -235,7 +235,7 @@ export class PaneCheckpoint implements Disposable {
 
   private enqueue(): void {
     // Output after a password prompt schedules another write.
-    if (isSecret(this.port.local.pane.flags())) return;
+    if (hidesTypedText(this.port.local.pane.flags())) return;
     this.writing = this.writing
       .then(() => this.write(null))
       .then(
@@ -294,8 +294,8 @@ export class PaneCheckpoint implements Disposable {
     const { session, local, start, settings } = this.port;
     const { pane } = local;
     const { checkpoint: savedPart } = settings;
-    return pane.terminal.atRest(() => {
-      if (savedPart === "off" || isSecret(pane.flags())) return null;
+    return pane.terminal.whenAtRest(() => {
+      if (savedPart === "off" || hidesTypedText(pane.flags())) return null;
       const foreground = this.resumed ?? findForeground(pane);
       const currentStart = { ...start, session: this.movedTo ?? start.session };
       const isMember = this.movedTo !== null || this.port.isMember();

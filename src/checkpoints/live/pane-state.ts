@@ -81,12 +81,12 @@ export function readPaneState(
   { isMember, endedBy }: { readonly isMember: boolean; readonly endedBy: string | null },
 ): PaneState {
   const { terminal } = pane;
-  const { firstLine, stored } = terminal;
-  const screenTop = terminal.top.line;
+  const { firstLine, storedSource } = terminal;
+  const screenTop = terminal.screenTop.line;
   const drawn = session.elements.state();
   const includesScreen = savedPart !== "layout";
-  const screen = includesScreen ? joinLines(storedLines(stored, screenTop, terminal.lastLine)) : "";
-  const alternate = includesScreen ? storedAlternate(stored) : null;
+  const screen = includesScreen ? joinLines(storedLines(storedSource, screenTop, terminal.lastLine)) : "";
+  const alternate = includesScreen ? storedAlternate(storedSource) : null;
   const commands = includesScreen ? serializeCommands(pane.commands.log.list()) : "[]";
   const about = {
     ...beginRecord(session, { id: start.session, window: start.window }, endedBy),
@@ -108,7 +108,7 @@ export function readPaneState(
   const first = savedPart === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);
   const history: HistorySource | null =
     savedPart === "recent" || savedPart === "history"
-      ? { first, end: screenTop, lines: (from, end) => storedLines(stored, from, end - 1) }
+      ? { first, end: screenTop, lines: (from, end) => storedLines(storedSource, from, end - 1) }
       : null;
   const places = pane.text.keptPlaces();
   const numbers = { output_cursor: pane.outputCursor, command_id: pane.commands.log.nextId - 1 };

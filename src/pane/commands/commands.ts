@@ -13,7 +13,7 @@ import { defined } from "../../protocol/defined.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import { agentOfCaller } from "../../protocol/owner.ts";
 import type { PtyExit } from "../../pty/port.ts";
-import { isSecret } from "../../pty/port.ts";
+import { hidesTypedText } from "../../pty/port.ts";
 import { inactiveReason, shellKind } from "../../shell/plan.ts";
 import { CookedLine } from "../cooked-line.ts";
 import type { InputHold } from "../input-gate.ts";
@@ -220,7 +220,7 @@ export class Commands {
   /** A chunk has been parsed, including its marks, and counted as activity. */
   chunk(raw: Uint8Array | null): void {
     this.raw.chunk(raw, this.port.text.offset, () => this.port.program.flags());
-    this.log.chunk(() => isSecret(this.port.program.flags()));
+    this.log.chunk(() => hidesTypedText(this.port.program.flags()));
     for (const follower of this.followers) follower.chunk();
     this.waiters.chunk();
     this.execs.typed.chunk();

@@ -7,7 +7,7 @@
  * key is pressed at the next prompt: an editor with echo redraws its prompt.
  */
 import { pause, Wait } from "../../base/deadline.ts";
-import { isSecret, type PtyFlags } from "../../pty/port.ts";
+import { hidesTypedText, type PtyFlags } from "../../pty/port.ts";
 import type { ExecTarget } from "../ports.ts";
 import { clearKey, hideKey, type LineEditorPort } from "./line-editor.ts";
 
@@ -36,7 +36,7 @@ export class LostEcho {
     port.log.on({
       started: () => {
         const flags = port.flags();
-        this.wasSilent = isSecret(flags);
+        this.wasSilent = hidesTypedText(flags);
         if (flags?.canonical === true && flags.echo) this.isLost = false;
       },
       prompt: () => {
@@ -48,7 +48,7 @@ export class LostEcho {
 
   /** The terminal's flags were read. Runs per chunk. */
   seen(flags: PtyFlags | null): PtyFlags | null {
-    if (!this.wasSilent && isSecret(flags) && this.port.log.phase === "running") this.wasSilent = true;
+    if (!this.wasSilent && hidesTypedText(flags) && this.port.log.phase === "running") this.wasSilent = true;
     return flags;
   }
 

@@ -4,7 +4,7 @@
  * input is its prompt, not output.
  */
 
-import { isSecret, type PtyFlags } from "../../pty/port.ts";
+import { hidesTypedText, type PtyFlags } from "../../pty/port.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { Changes } from "../text/changes.ts";
 import { type CutOutput, cutOutput } from "../text/cut-output.ts";
@@ -68,7 +68,7 @@ export class RunOutput {
     this.scrolledAway = text.scrolledAway;
     this.changes = new Changes(text, before, outputLimit);
     const flags = port.flags();
-    const shows = !this.isAll && !text.alternate && !isSecret(flags);
+    const shows = !this.isAll && !text.alternate && !hidesTypedText(flags);
     const echoed = this.isAll ? begunBy : shows ? input : undefined;
     this.typed = echoed === undefined ? [] : typedLines(new TextDecoder().decode(echoed));
     this.typedAt = (before.lines.get(before.at.line) ?? "").slice(0, before.at.index);

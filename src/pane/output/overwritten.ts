@@ -5,7 +5,7 @@
  * Only for commands, and only while the terminal collects lines: line editors write over their own echo. Not while a
  * password is requested, and not on the alternate screen.
  */
-import { isSecret, type PtyFlags } from "../../pty/port.ts";
+import { hidesTypedText, type PtyFlags } from "../../pty/port.ts";
 import type { ShellPhase } from "../state/shell-phase.ts";
 import type { TerminalText } from "../text/text.ts";
 
@@ -55,7 +55,7 @@ export class Overwritten {
   parsing(slice: Uint8Array, end: number): void {
     const { text, flags, log } = this.port;
     const modes = flags();
-    if (isSecret(modes)) return;
+    if (hidesTypedText(modes)) return;
     // By the time a quick command's output is read, the terminal is the shell's again.
     if (modes?.canonical === false && log.shellHoldsTerminal() === false) return;
     let isOutput = log.phase === "running" || (log.phase === "none" && modes?.canonical !== false);

@@ -6,7 +6,7 @@
  * stored.
  */
 import { WshError } from "../../protocol/errors.ts";
-import { isSecret, type PtyFlags } from "../../pty/port.ts";
+import { hidesTypedText, type PtyFlags } from "../../pty/port.ts";
 import type { CommandLog } from "../commands/command-log.ts";
 
 /** Most bytes of one command's output, and of all of a pane's. */
@@ -96,7 +96,7 @@ export class RawOutputs {
     for (const capture of this.open) {
       const part = raw.subarray(Math.max(0, capture.from - begin), Math.min(raw.length, (capture.to ?? end) - begin));
       if (part.length === 0 || capture.lost !== null) continue;
-      if (isSecret(now)) lose(capture, "it asked for a password");
+      if (hidesTypedText(now)) lose(capture, "it asked for a password");
       else if (capture.addsCr !== null && capture.addsCr !== addsCr)
         lose(capture, "it changed the terminal's output settings");
       else if (capture.bytes + part.length > MOST_BYTES) lose(capture, `it printed more than ${MOST_BYTES} bytes`);

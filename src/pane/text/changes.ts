@@ -36,9 +36,9 @@ export class Changes {
   /** History drops lines. */
   retired(lines: RetiredLines): void {
     const { last } = this.before;
-    for (let index = 0; index < lines.count && lines.id(index) <= last; index++) {
-      const id = lines.id(index);
-      const begun = lines.begins(index) ? "" : (this.droppedLines.get(id) ?? "");
+    for (let index = 0; index < lines.count && lines.lineId(index) <= last; index++) {
+      const id = lines.lineId(index);
+      const begun = lines.beginsLine(index) ? "" : (this.droppedLines.get(id) ?? "");
       this.droppedLines.set(id, (begun + lines.text(index)).slice(0, this.budget));
     }
     this.below.retired(lines);

@@ -45,9 +45,9 @@ export class OutputFollower {
 
   /** History drops lines in the middle of a chunk. */
   retired(lines: RetiredLines): void {
-    if (this.heldRest !== null || lines.count === 0 || lines.id(lines.count - 1) < this.line) return;
+    if (this.heldRest !== null || lines.count === 0 || lines.lineId(lines.count - 1) < this.line) return;
     for (let index = 0; index < lines.count; index++) {
-      const id = lines.id(index);
+      const id = lines.lineId(index);
       if (id < this.line) continue;
       if (id > this.line) this.turnTo(id);
       const piece = lines.text(index);

@@ -61,17 +61,18 @@ export class RunningOutput {
   retired(lines: RetiredLines): void {
     if (lines.count === 0) return;
     const last = lines.count - 1;
-    if (lines.id(last) < this.next) return;
+    if (lines.lineId(last) < this.next) return;
     // Past the head, complete lines are stored unchanged, except the last, of which a piece may follow.
-    const isPlain = lines.whole && this.frozen === null && !this.isWithheld(lines.id(0), lines.id(last));
-    if (isPlain && lines.id(0) >= this.next && lines.id(0) > this.start.line && this.taken.isPastHead) {
+    const isPlain = lines.areWhole && this.frozen === null && !this.isWithheld(lines.lineId(0), lines.lineId(last));
+    if (isPlain && lines.lineId(0) >= this.next && lines.lineId(0) > this.start.line && this.taken.isPastHead) {
       this.closeLine();
       this.taken.pushAll(lines, last);
-      this.next = lines.id(last);
+      this.next = lines.lineId(last);
       this.open = { id: this.next, text: lines.text(last) };
       return;
     }
-    for (let index = 0; index <= last; index++) this.take(lines.id(index), lines.begins(index), lines.text(index));
+    for (let index = 0; index <= last; index++)
+      this.take(lines.lineId(index), lines.beginsLine(index), lines.text(index));
   }
 
   /** The output begins again at line `top`: lines already taken stay. */

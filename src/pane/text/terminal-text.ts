@@ -52,7 +52,7 @@ export class PaneText implements TerminalText {
   }
 
   get replacedParts(): number {
-    return this.terminal.intake.replaced;
+    return this.terminal.intake.invalidParts;
   }
 
   /** A chunk has been parsed. Runs per chunk. */
@@ -94,7 +94,7 @@ export class PaneText implements TerminalText {
   }
 
   screenTop(): number {
-    return this.terminal.top.line;
+    return this.terminal.screenTop.line;
   }
 
   lastLine(): number {
@@ -102,7 +102,7 @@ export class PaneText implements TerminalText {
   }
 
   line(id: number): string | null {
-    return this.terminal.line(id);
+    return this.terminal.lineText(id);
   }
 
   lineFrom(id: number, cell: number): string {
@@ -115,7 +115,7 @@ export class PaneText implements TerminalText {
   }
 
   settled(line: number, from: number): { readonly text: string; readonly end: number } {
-    return this.terminal.transcript.settled(line, from);
+    return this.terminal.transcript.settledText(line, from);
   }
 
   alternateRows(): readonly string[] {

@@ -106,10 +106,10 @@ export interface RetiredLines {
   /** Lines and pieces; the indexes below count them from 0. */
   readonly count: number;
   /** Whether each of them begins its line. */
-  readonly whole: boolean;
-  id(index: number): number;
+  readonly areWhole: boolean;
+  lineId(index: number): number;
   /** Whether it begins its line; a piece that does not follows the one reported before. */
-  begins(index: number): boolean;
+  beginsLine(index: number): boolean;
   text(index: number): string;
   /** Total characters of those from `from` to `to` (exclusive). */
   length(from: number, to: number): number;

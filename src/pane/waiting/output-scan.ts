@@ -173,7 +173,7 @@ export class OutputScan {
   /** Lines, or pieces of long ones, leave history: searched unless they were after an earlier chunk. */
   scanRetired(lines: RetiredLines): ScanMatch | null {
     for (let index = 0; index < lines.count; index++) {
-      const id = lines.id(index);
+      const id = lines.lineId(index);
       if (id < this.next) continue;
       this.next = id;
       const match = this.scanLine(id, lines.text(index), this.lastTexts.get(id));

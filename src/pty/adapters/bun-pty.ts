@@ -13,7 +13,7 @@
 import type { IPty } from "bun-pty";
 import { withChildLimits } from "../../platform/child-limits.ts";
 import { InputQueue } from "../input-queue.ts";
-import { type DeviceOf, Master, type TerminalDevice } from "../master.ts";
+import { type FindTerminal, Master, type TerminalDevice } from "../master.ts";
 import {
   type Pty,
   type PtyEvents,
@@ -36,10 +36,10 @@ const SLICE_PAUSE_MS = 2;
 /** The exit code that the package also reports for a child ended by a signal. */
 const AMBIGUOUS_CODE = 1;
 
-function openBunPtyOn(device: DeviceOf): PtyOpen {
+function openBunPtyOn(device: FindTerminal): PtyOpen {
   return async (spawn, events) => {
     const { spawn: start } = await import("bun-pty");
-    const [file = spawn.file, ...args] = command(spawn);
+    const [file = spawn.file, ...args] = commandLine(spawn);
     requireStartable(spawn);
     const { cwd, rows, cols } = spawn;
     const child = withChildLimits(spawn, () =>
@@ -50,10 +50,10 @@ function openBunPtyOn(device: DeviceOf): PtyOpen {
   };
 }
 
-export const openBunPty: PtyOpen = openBunPtyOn(Master.of);
+export const openBunPty: PtyOpen = openBunPtyOn(Master.find);
 
 /** The command line, through env(1) when this process has variables that the child must not have. */
-function command({ file, args, env }: PtySpawn): string[] {
+function commandLine({ file, args, env }: PtySpawn): string[] {
   const unwanted = Object.keys(process.env).filter((name) => !(name in env));
   return unwanted.length === 0
     ? [file, ...args]
@@ -70,14 +70,14 @@ class BunPtyPty implements Pty {
   readonly #decoder = new TextDecoder();
   readonly #encoder = new TextEncoder();
   /** Output beyond the quantum. */
-  readonly #held: Uint8Array[] = [];
+  readonly #undelivered: Uint8Array[] = [];
   #unacknowledged = 0;
-  #delivering = false;
-  #pausing = false;
-  #signalled = false;
+  #isDelivering = false;
+  #isPausing = false;
+  #wasSignalled = false;
   #exit: PtyExit | undefined;
-  #reported = false;
-  #disposed = false;
+  #isExitReported = false;
+  #isDisposed = false;
 
   constructor(child: IPty, master: TerminalDevice, events: PtyEvents, inputLimitBytes: number | undefined) {
     this.#child = child;
@@ -87,11 +87,11 @@ class BunPtyPty implements Pty {
     this.tty = master.tty;
     this.#input = new InputQueue((bytes) => this.#offer(bytes), undefined, inputLimitBytes);
     child.onData((text) => {
-      this.#held.push(this.#encoder.encode(text));
+      this.#undelivered.push(this.#encoder.encode(text));
       this.#deliver();
     });
     child.onExit(({ exitCode }) => {
-      const unknown = this.#signalled && exitCode === AMBIGUOUS_CODE;
+      const unknown = this.#wasSignalled && exitCode === AMBIGUOUS_CODE;
       this.#exit ??= { code: unknown ? null : exitCode, signal: null };
       this.#input.close("the program has ended");
       this.#drain();
@@ -104,11 +104,11 @@ class BunPtyPty implements Pty {
   }
 
   #offer(bytes: Uint8Array): number {
-    if (bytes.length === 0 || this.#pausing || !this.#master.takesInput()) return 0;
-    this.#pausing = true;
+    if (bytes.length === 0 || this.#isPausing || !this.#master.takesInput()) return 0;
+    this.#isPausing = true;
     setTimeout(() => {
-      this.#pausing = false;
-      this.#input.poke();
+      this.#isPausing = false;
+      this.#input.retryNow();
     }, SLICE_PAUSE_MS);
     const slice = bytes.subarray(0, SLICE_BYTES);
     // Streaming: a slice may end inside a character.
@@ -117,16 +117,16 @@ class BunPtyPty implements Pty {
   }
 
   /** Only the package reads, when it does. */
-  typed(): void {}
+  noteTyping(): void {}
 
   /** Only the package reads. */
-  answer(): null {
+  readAnswer(): null {
     return null;
   }
 
   /** Bytes that the package's thread has read but not delivered are unknown. */
   hasOutput(): boolean {
-    return !this.#disposed && (this.#held.length > 0 || this.#master.hasOutput());
+    return !this.#isDisposed && (this.#undelivered.length > 0 || this.#master.hasOutput());
   }
 
   ack(n: number): void {
@@ -151,13 +151,13 @@ class BunPtyPty implements Pty {
   }
 
   signal(name: NodeJS.Signals, to: SignalTarget): boolean {
-    this.#signalled = true;
+    this.#wasSignalled = true;
     return sendSignal(this, this.#exit !== undefined, name, to);
   }
 
   dispose(): void {
-    if (this.#disposed) return;
-    this.#disposed = true;
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
     this.#input.close("the terminal is closed");
     this.#master.close();
     // The package's only way to free its handle; it sends SIGHUP to a child that still runs.
@@ -167,25 +167,25 @@ class BunPtyPty implements Pty {
   /** The package reports the end without checking once more for output that the child has left in the terminal. */
   #drain(): void {
     for (let rest = this.#master.readRemaining(); rest !== null; rest = this.#master.readRemaining())
-      this.#held.push(rest);
-    this.#master.release();
+      this.#undelivered.push(rest);
+    this.#master.releaseTerminal();
   }
 
   #deliver(): void {
-    if (this.#delivering || this.#reported || this.#disposed) return;
-    this.#delivering = true;
-    while (this.#unacknowledged < QUANTUM_BYTES && !this.#disposed) {
-      const next = this.#held.shift();
+    if (this.#isDelivering || this.#isExitReported || this.#isDisposed) return;
+    this.#isDelivering = true;
+    while (this.#unacknowledged < QUANTUM_BYTES && !this.#isDisposed) {
+      const next = this.#undelivered.shift();
       if (next === undefined) break;
       const room = QUANTUM_BYTES - this.#unacknowledged;
-      if (next.length > room) this.#held.unshift(next.slice(room));
+      if (next.length > room) this.#undelivered.unshift(next.slice(room));
       const bytes = next.length > room ? next.slice(0, room) : next;
       this.#unacknowledged += bytes.length;
       this.#events.data(bytes);
     }
-    this.#delivering = false;
-    if (this.#exit === undefined || this.#held.length > 0 || this.#disposed) return;
-    this.#reported = true;
+    this.#isDelivering = false;
+    if (this.#exit === undefined || this.#undelivered.length > 0 || this.#isDisposed) return;
+    this.#isExitReported = true;
     this.#events.exit(this.#exit);
   }
 }

@@ -14,7 +14,7 @@ import { withChildLimits } from "../../platform/child-limits.ts";
 import { system } from "../../platform/system.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import { InputQueue } from "../input-queue.ts";
-import { type DeviceOf, Master, type TerminalDevice } from "../master.ts";
+import { type FindTerminal, Master, type TerminalDevice } from "../master.ts";
 import {
   ANSWER_US,
   type Pty,
@@ -27,7 +27,7 @@ import {
   type SignalTarget,
 } from "../port.ts";
 import { sendSignal } from "../signal.ts";
-import { requireStartable, silentFailure, startFailed } from "../start.ts";
+import { requireStartable, silentStartFailure, startFailure } from "../start.ts";
 import { StreamReader } from "../stream-reader.ts";
 import type { TurnReader } from "../turns.ts";
 
@@ -42,15 +42,15 @@ const QUIET_MS = 100;
 const LEFT_BEHIND_BYTES = 2 * QUANTUM_BYTES;
 
 /** @param reportsFailure whether starting an invalid program is an error */
-export function openBunTerminalOn(device: DeviceOf, reportsFailure = system.starts.reportsFailure): PtyOpen {
+export function openBunTerminalOn(device: FindTerminal, reportsFailure = system.starts.reportsFailure): PtyOpen {
   return async (spawn, events) => {
     const pty = new BunTerminalPty(spawn, events, device);
-    if (!reportsFailure) await pty.begun(spawn);
+    if (!reportsFailure) await pty.awaitStart(spawn);
     return pty;
   };
 }
 
-export const openBunTerminal: PtyOpen = openBunTerminalOn(Master.of);
+export const openBunTerminal: PtyOpen = openBunTerminalOn(Master.find);
 
 class BunTerminalPty implements Pty {
   readonly pid: number;
@@ -61,17 +61,17 @@ class BunTerminalPty implements Pty {
   readonly #reader: StreamReader | TurnReader;
   #unacknowledged = 0;
   /** Read, but beyond the delivery limit. */
-  #rest: Uint8Array | null = null;
+  #undelivered: Uint8Array | null = null;
   #exit: PtyExit | undefined;
-  #reported = false;
+  #isExitReported = false;
   /** Counted since the child's end. */
   #deliveredAfterExit = 0;
-  #quiet: ReturnType<typeof setTimeout> | undefined;
-  #disposed = false;
+  #quietTimer: ReturnType<typeof setTimeout> | undefined;
+  #isDisposed = false;
   /** Called with the first output, or with the end if none came; returns whether that end was a failed start. */
-  #first: ((exit: PtyExit | null) => boolean) | null = null;
+  #startProbe: ((exit: PtyExit | null) => boolean) | null = null;
 
-  constructor(spawn: PtySpawn, events: PtyEvents, device: DeviceOf) {
+  constructor(spawn: PtySpawn, events: PtyEvents, device: FindTerminal) {
     this.#events = events;
     requireStartable(spawn);
     try {
@@ -82,12 +82,12 @@ class BunTerminalPty implements Pty {
       this.#master = device({ pid: child.pid, rows, cols, resize });
       child.terminal?.close();
     } catch (error) {
-      throw startFailed(spawn, error);
+      throw startFailure(spawn, error);
     }
     this.tty = this.#master.tty;
     this.#input = new InputQueue((bytes) => this.#master.offer(bytes), undefined, spawn.inputLimitBytes);
-    const port = { data: (bytes: Uint8Array) => this.#arrived(bytes), hungUp: () => this.#reportEnd() };
-    this.#reader = this.#master.turns(port) ?? new StreamReader(this.#master, port);
+    const port = { data: (bytes: Uint8Array) => this.#receive(bytes), hungUp: () => this.#reportEnd() };
+    this.#reader = this.#master.readInTurns(port) ?? new StreamReader(this.#master, port);
   }
 
   #spawn(spawn: PtySpawn) {
@@ -99,19 +99,19 @@ class BunTerminalPty implements Pty {
       onExit: ({ exitCode, signalCode }) => {
         // A signal without a name (a real-time one) comes as its number.
         const signal = typeof signalCode === "number" ? `SIG${signalCode}` : signalCode;
-        this.#ended({ code: signal === null ? exitCode : null, signal });
+        this.#handleExit({ code: signal === null ? exitCode : null, signal });
       },
     });
   }
 
   /** Resolves when the program runs, as far as detectable. @throws WshError session_create_failed */
-  async begun(spawn: PtySpawn): Promise<void> {
+  async awaitStart(spawn: PtySpawn): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<WshError | null>();
-    const timer = setTimeout(() => this.#first?.(null), BEGIN_MS);
-    this.#first = (exit) => {
+    const timer = setTimeout(() => this.#startProbe?.(null), BEGIN_MS);
+    this.#startProbe = (exit) => {
       clearTimeout(timer);
-      this.#first = null;
-      const failure = exit === null ? null : silentFailure(spawn, exit);
+      this.#startProbe = null;
+      const failure = exit === null ? null : silentStartFailure(spawn, exit);
       resolve(failure);
       return failure !== null;
     };
@@ -125,31 +125,31 @@ class BunTerminalPty implements Pty {
     return this.#input.write(bytes);
   }
 
-  typed(): void {
-    this.#reader.typed();
+  noteTyping(): void {
+    this.#reader.noteTyping();
   }
 
-  answer(): PtyAnswer | null {
+  readAnswer(): PtyAnswer | null {
     // During a flood output is read as it comes, and a program that does not read its input does not answer.
-    if (!this.#reader.isWaiting || this.#unacknowledged > 0 || this.#input.queued > 0) return null;
-    if (this.#reported || this.#disposed) return null;
-    const bytes = this.#master.read(ANSWER_US);
-    if (bytes !== null) this.#reader.answered();
-    return bytes === null ? null : { bytes, deliver: () => this.#arrived(bytes) };
+    if (!this.#reader.isWaiting || this.#unacknowledged > 0 || this.#input.pendingBytes > 0) return null;
+    if (this.#isExitReported || this.#isDisposed) return null;
+    const bytes = this.#master.readAnswer(ANSWER_US);
+    if (bytes !== null) this.#reader.noteAnswer();
+    return bytes === null ? null : { bytes, deliver: () => this.#receive(bytes) };
   }
 
   hasOutput(): boolean {
-    if (this.#reported || this.#disposed || this.#reader.isHungUp) return false;
+    if (this.#isExitReported || this.#isDisposed || this.#reader.isHungUp) return false;
     return !this.#reader.isWaiting || this.#master.hasOutput();
   }
 
   ack(n: number): void {
     this.#unacknowledged = Math.max(0, this.#unacknowledged - n);
-    const rest = this.#rest;
+    const rest = this.#undelivered;
     if (this.#unacknowledged >= QUANTUM_BYTES) return;
-    this.#rest = null;
-    if (rest !== null) this.#arrived(rest);
-    if (this.#rest === null && this.#unacknowledged < QUANTUM_BYTES) this.#reader.resume();
+    this.#undelivered = null;
+    if (rest !== null) this.#receive(rest);
+    if (this.#undelivered === null && this.#unacknowledged < QUANTUM_BYTES) this.#reader.resume();
   }
 
   resize(rows: number, cols: number): void {
@@ -173,55 +173,55 @@ class BunTerminalPty implements Pty {
   }
 
   dispose(): void {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    clearTimeout(this.#quiet);
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    clearTimeout(this.#quietTimer);
     this.#input.close("the terminal is closed");
     this.#reader.close();
     this.#master.close();
   }
 
   /** Runs once per read. */
-  #arrived(bytes: Uint8Array): void {
-    if (this.#reported || this.#disposed) return;
-    this.#first?.(null);
+  #receive(bytes: Uint8Array): void {
+    if (this.#isExitReported || this.#isDisposed) return;
+    this.#startProbe?.(null);
     const room = QUANTUM_BYTES - this.#unacknowledged;
     const part = bytes.length > room ? bytes.subarray(0, room) : bytes;
-    if (part !== bytes) this.#rest = bytes.subarray(room);
+    if (part !== bytes) this.#undelivered = bytes.subarray(room);
     this.#unacknowledged += part.length;
     if (this.#unacknowledged >= QUANTUM_BYTES) this.#reader.pause();
     if (this.#exit !== undefined) this.#deliveredAfterExit += part.length;
     this.#events.data(part);
-    this.#input.poke();
+    this.#input.retryNow();
     if (this.#exit !== undefined) this.#reportEnd();
   }
 
-  #ended(exit: PtyExit): void {
+  #handleExit(exit: PtyExit): void {
     this.#exit = exit;
     this.#input.close("the program has ended");
     this.#reportEnd();
-    this.#reader.ending();
+    this.#reader.noteProgramEnd();
   }
 
   /** Reports the end if it has come; otherwise checks again later. */
   #reportEnd(): void {
-    if (this.#exit === undefined || this.#reported || this.#disposed) return;
-    clearTimeout(this.#quiet);
-    this.#master.release();
-    const read = this.#reader.isHungUp && this.#rest === null;
-    if (read || this.#deliveredAfterExit > LEFT_BEHIND_BYTES) this.#report(this.#exit);
-    else this.#quiet = setTimeout(() => this.#quietEnd(), QUIET_MS);
+    if (this.#exit === undefined || this.#isExitReported || this.#isDisposed) return;
+    clearTimeout(this.#quietTimer);
+    this.#master.releaseTerminal();
+    const read = this.#reader.isHungUp && this.#undelivered === null;
+    if (read || this.#deliveredAfterExit > LEFT_BEHIND_BYTES) this.#emitExit(this.#exit);
+    else this.#quietTimer = setTimeout(() => this.#checkQuietEnd(), QUIET_MS);
   }
 
   /** Undelivered output causes the silence itself. */
-  #quietEnd(): void {
-    if (this.#exit === undefined || this.#reported || this.#disposed) return;
+  #checkQuietEnd(): void {
+    if (this.#exit === undefined || this.#isExitReported || this.#isDisposed) return;
     if (this.#reader.isPaused || this.#reader.hasOutput) this.#reportEnd();
-    else this.#report(this.#exit);
+    else this.#emitExit(this.#exit);
   }
 
-  #report(exit: PtyExit): void {
-    this.#reported = true;
-    if (this.#first?.(exit) !== true) this.#events.exit(exit);
+  #emitExit(exit: PtyExit): void {
+    this.#isExitReported = true;
+    if (this.#startProbe?.(exit) !== true) this.#events.exit(exit);
   }
 }

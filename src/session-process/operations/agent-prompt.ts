@@ -95,7 +95,7 @@ async function deliver(
     agent.state === "working" && agent.source !== "program" && agent.busy === undefined
       ? { queued: true as const }
       : {};
-  const since = await pane.terminal.atRest(() => pane.giveCursor());
+  const since = await pane.terminal.whenAtRest(() => pane.giveCursor());
   const reports = new Reports(pane, agent.pid);
   const is = (delivered: Output["delivered"], why: string) => ({ delivered, why, ...queued, since, reports });
   try {
@@ -209,7 +209,7 @@ async function requireReady(pane: Pane): Promise<AgentInfo> {
 }
 
 function screenOf({ terminal }: Pane): Promise<ComposerScreen> {
-  return terminal.atRest(() => {
+  return terminal.whenAtRest(() => {
     const { lines, cursor } = terminal.screen("styled");
     return { lines: lines.map((line) => (typeof line === "string" ? [{ text: line }] : line)), cursor };
   });

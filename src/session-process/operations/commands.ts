@@ -122,7 +122,7 @@ async function waitForProgram(
   const warnings = [...(outcome.warnings ?? []), ...unsaved, ...(unseen > 0 ? [warning] : [])];
   // A cursor at the end of the output is returned with its screen.
   if (outcome.match === undefined && outcome.outputCursor === pane.outputCursor)
-    await pane.terminal.atRest(() => pane.giveCursor());
+    await pane.terminal.whenAtRest(() => pane.giveCursor());
   return {
     session: context.session,
     ...decisionOf(outcome),

@@ -59,7 +59,7 @@ export async function runDialog(
   const deadline = performance.now() + Math.min(MAX_WAIT_MS, input.max_wait_ms);
   const remainingMs = (): number => Math.max(0, Math.round(deadline - performance.now()));
   await commands.promptShown(signal);
-  const from = input.since ?? (await terminal.atRest(() => pane.giveCursor()));
+  const from = input.since ?? (await terminal.whenAtRest(() => pane.giveCursor()));
   const [first] = steps;
   const atPrompt = input.since === undefined && commands.log.phase === "prompt" && first?.expected === null;
   const begunBy = atPrompt ? joined(decodeStep(pane, first.step)) : undefined;
@@ -101,7 +101,7 @@ export async function runDialog(
     await commands.hide(caller, joined(bytes));
     if (next === undefined) {
       if (input.until !== undefined) {
-        const since = isTyped ? await terminal.atRest(() => pane.giveCursor()) : counted;
+        const since = isTyped ? await terminal.whenAtRest(() => pane.giveCursor()) : counted;
         pane.requireRunning();
         await typeInto(pane, bytes);
         return ended(since);
@@ -112,7 +112,7 @@ export async function runDialog(
     }
     counted = pane.outputCursor;
     if (next.expected !== null) {
-      await terminal.atRest(() => pane.giveCursor());
+      await terminal.whenAtRest(() => pane.giveCursor());
       counted = pane.outputCursor;
       pane.requireRunning();
       await typeInto(pane, bytes);

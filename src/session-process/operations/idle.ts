@@ -31,7 +31,7 @@ export async function awaitIdle(
     );
   }
   const { terminal } = pane;
-  return terminal.atRest(() => {
+  return terminal.whenAtRest(() => {
     const screen = shownScreen(terminal, input.format, input.tail);
     return {
       screen,

@@ -7,7 +7,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { encodeRows } from "../../protocol/frame-codec.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
 import { finder, foldsCase } from "../../session/copy-mode/search.ts";
-import { cellsOfUnits, placeOf, rowsBefore, rowsFrom, unitsBeforeCell } from "../../terminal/history/line-rows.ts";
+import { cellsOfUnits, positionOf, rowsBefore, rowsFrom, unitsBeforeCell } from "../../terminal/history/line-rows.ts";
 import { segmentCells } from "../../terminal/history/segment.ts";
 import type { Position } from "../../terminal/marks.ts";
 import type { TerminalModel } from "../../terminal/model.ts";
@@ -30,12 +30,12 @@ export async function readLines(
   input: ParsedInput<"lines.get">,
 ): Promise<OperationOutput<"lines.get">> {
   const { from, before } = placesOf(input);
-  return terminal.atRest(() => {
-    const { firstLine: first, lastLine: last, cols, stored } = terminal;
+  return terminal.whenAtRest(() => {
+    const { firstLine: first, lastLine: last, cols, storedSource } = terminal;
     const page =
       from === null
-        ? rowsBefore(stored, { first, last }, before ?? { line: last + 1, col: 0 }, input.limit, cols)
-        : rowsFrom(stored, { first, last }, from, input.limit, cols);
+        ? rowsBefore(storedSource, { first, last }, before ?? { line: last + 1, col: 0 }, input.limit, cols)
+        : rowsFrom(storedSource, { first, last }, from, input.limit, cols);
     const looks = new StyleTable();
     const { styles, lines } = encodeRows(
       page.rows.map(({ segment, from, to }) => segmentCells(segment, from, to, to - from, looks)),
@@ -46,10 +46,10 @@ export async function readLines(
       alternate_active: terminal.alternate,
       first_line: first,
       last_line: last,
-      screen: terminal.top,
+      screen: terminal.screenTop,
       styles,
       rows: page.rows.map((row, index) => ({
-        ...placeOf(row),
+        ...positionOf(row),
         ...(row.wrapped ? { wrapped: true as const } : {}),
         runs: lines[index] ?? [],
       })),
@@ -70,11 +70,11 @@ export async function searchLines(
   const compiled = regex ? await compilePattern(query, caseSensitive ? "" : "i") : null;
   const find = finder(query, compiled, caseSensitive);
   const unitPlace = (place: Position | null): UnitPlace | null =>
-    place === null ? null : { line: place.line, unit: unitsBeforeCell(terminal.stored, place) };
-  const page = await terminal.atRest(() => new MatchPage(unitPlace(from), unitPlace(before), input.limit));
-  const last = await terminal.atRest(() => terminal.lastLine);
+    place === null ? null : { line: place.line, unit: unitsBeforeCell(terminal.storedSource, place) };
+  const page = await terminal.whenAtRest(() => new MatchPage(unitPlace(from), unitPlace(before), input.limit));
+  const last = await terminal.whenAtRest(() => terminal.lastLine);
   for (let next = 0; ; ) {
-    const answer = await terminal.atRest(() => {
+    const answer = await terminal.whenAtRest(() => {
       next = searchSlice(terminal, Math.max(next, terminal.firstLine), last, find, page);
       return next > last ? page.answer(terminal) : null;
     });
@@ -106,7 +106,7 @@ function searchSlice(
 ): number {
   const end = performance.now() + SLICE_MS;
   let units = 0;
-  for (const { id, text } of terminal.texts(from, last)) {
+  for (const { id, text } of terminal.lineTexts(from, last)) {
     for (const [start, stop] of find(text)) page.add({ line: id, start, stop });
     units += text.length + 1;
     if (units < SLICE_UNITS) continue;
@@ -154,7 +154,7 @@ class MatchPage {
     if (this.storedMatches.length >= 2 * this.limit) this.drop(this.storedMatches.length - this.limit);
   }
 
-  answer({ stored, firstLine }: TerminalModel): {
+  answer({ storedSource, firstLine }: TerminalModel): {
     readonly total: number;
     readonly first: number;
     readonly matches: { readonly line: number; readonly col: number; readonly length: number }[];
@@ -164,7 +164,7 @@ class MatchPage {
     const gone = this.storedMatches.findIndex(({ line }) => line >= firstLine);
     this.drop(gone < 0 ? this.storedMatches.length : gone);
     const matches = this.storedMatches.map(({ line, start, stop }) => {
-      const [col = 0, end = col] = cellsOfUnits(stored, line, [start, stop]);
+      const [col = 0, end = col] = cellsOfUnits(storedSource, line, [start, stop]);
       return { line, col, length: end - col };
     });
     return { total: this.total, first: this.firstIndex, matches };

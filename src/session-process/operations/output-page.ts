@@ -42,14 +42,14 @@ export async function output(
   const { since } = input;
   if (since === undefined) {
     const count = input.lines ?? (input.grep === undefined ? DEFAULT_LINES : Number.POSITIVE_INFINITY);
-    const rows = await pane.terminal.atRest(() => newest(pane, input.format, count, query.test !== null));
+    const rows = await pane.terminal.whenAtRest(() => newest(pane, input.format, count, query.test !== null));
     return filteredOutput(pane, rows, input, query, signal);
   }
   requireOwnCursor(pane.text, since);
   if (input.wait_ms > 0 && since === pane.outputCursor && pane.exit === null) {
     await pane.outputAfter(since, input.wait_ms, signal);
   }
-  const rows = await pane.terminal.atRest(() => {
+  const rows = await pane.terminal.whenAtRest(() => {
     const range = pane.textSince(since, input.format);
     const dropped = range.dropped === 0 ? "" : `: ${range.dropped} lines are not`;
     const searched = `the stored output since the cursor${dropped}`;

@@ -31,10 +31,10 @@ export async function run(
       ? { outcome: await runOnce(pane, input, caller, signal, deadline), until: null, unmet: null }
       : await runDialog(pane, input, { caller, signal, leasedPort, inTime: () => requireInTime(deadline) });
   const { command, output, prompt } = outcome;
-  const disorder = await terminal.atRest(() => disorderWarnings(pane));
+  const disorder = await terminal.whenAtRest(() => disorderWarnings(pane));
   const warnings = [...outcome.warnings, ...unsavedSince(pane.text, input.since), ...disorder];
   const included = new Set(input.include);
-  const result = await terminal.atRest(() => ({
+  const result = await terminal.whenAtRest(() => ({
     ...(until === null ? {} : decisionOf(until)),
     state: outcome.state.state,
     decided_by: outcome.decidedBy,

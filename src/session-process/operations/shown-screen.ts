@@ -3,7 +3,7 @@ import type { Pane } from "../../pane/pane.ts";
 import { isPlainShell } from "../../pane/state/classify.ts";
 import type { Format, Screen } from "../../protocol/screen.ts";
 import { selectedPart } from "../../protocol/screen-selection.ts";
-import { isSecret } from "../../pty/port.ts";
+import { hidesTypedText } from "../../pty/port.ts";
 import type { TerminalModel } from "../../terminal/model.ts";
 
 /** Maximum characters of a selected part: a longer one is a bar, and tells nothing. */
@@ -37,7 +37,7 @@ export const NO_ECHO = "no echo";
 export function disorderOf(pane: Pane): { disorder?: string[] } {
   const { terminal } = pane;
   if (terminal.alternate && pane.commands.state().state !== "prompt") return {};
-  const disorder = [...terminal.disorder, ...(lacksEcho(pane) ? [NO_ECHO] : [])];
+  const disorder = [...terminal.disruptiveModes, ...(lacksEcho(pane) ? [NO_ECHO] : [])];
   return disorder.length === 0 ? {} : { disorder };
 }
 
@@ -52,7 +52,7 @@ function lacksEcho(pane: Pane): boolean {
 /** The same for a shell without a line editor of its own. */
 export function lacksPlainEcho(pane: Pane): boolean {
   const { text, commands } = pane;
-  if (!isSecret(pane.flags())) return false;
+  if (!hidesTypedText(pane.flags())) return false;
   const { state, foreground } = commands.state();
   if (state !== "password" || foreground === null || !isPlainShell(foreground)) return false;
   const { line, index } = text.position();

@@ -40,10 +40,10 @@ export const terminalHandlers: Pick<
   "session.reset": async (pane) => {
     const { terminal } = pane;
     const echoes = pane.exit === null && (await pane.commands.lostEcho.mend());
-    return terminal.atRest(() => {
+    return terminal.whenAtRest(() => {
       const isEchoOn = echoes || (lacksPlainEcho(pane) && pane.secrets.switchEchoOn());
-      const mended = [...terminal.disorder, ...(isEchoOn ? [NO_ECHO] : [])];
-      const bytes = terminal.mend(pane.flags()?.canonical === false);
+      const mended = [...terminal.disruptiveModes, ...(isEchoOn ? [NO_ECHO] : [])];
+      const bytes = terminal.resetDisruptiveModes(pane.flags()?.canonical === false);
       if (bytes !== null) pane.events.emit("chunk", { offset: terminal.offset, bytes });
       return { mended, output_cursor: pane.giveCursor() };
     });
@@ -54,7 +54,7 @@ export const terminalHandlers: Pick<
     const bytes = joined(typed);
     // All or nothing.
     pane.commands.cookedLine.requireFits(bytes);
-    const since = await pane.terminal.atRest(() => pane.giveCursor());
+    const since = await pane.terminal.whenAtRest(() => pane.giveCursor());
     await pane.commands.hide(caller, bytes);
     const unread = isText(bytes) ? unreadBy(pane.commands.state()) : null;
     await typeInto(pane, typed);
@@ -86,7 +86,7 @@ export const terminalHandlers: Pick<
       requireOwnCursor(pane.text, since);
       if (wait_ms > 0) await pane.outputAfter(since, wait_ms, signal);
     }
-    return await pane.terminal.atRest(() => {
+    return await pane.terminal.whenAtRest(() => {
       const state = pane.state();
       const earlier = since === undefined ? [] : (revisions?.revisionsSince(since) ?? []);
       return {
@@ -103,7 +103,7 @@ export const terminalHandlers: Pick<
   },
   "scrollback.get": ({ terminal }, { grep, ...page }) =>
     inTurn(grep === undefined ? page.limit : Number.POSITIVE_INFINITY, () =>
-      terminal.atRest(() => {
+      terminal.whenAtRest(() => {
         const { alternate, firstLine, lastLine } = terminal;
         const lines = grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page);
         if (alternate || firstLine === 0) return lines;

@@ -9,7 +9,7 @@ export function paneTerminal({ id, copyMode, pane }: LocalPane, { all, attachedA
   const { processes } = platform();
   const stat = pid === null ? null : processes.stat(pid);
   const tty = stat === null ? null : processes.terminalPath(stat.tty);
-  return terminal.atRest(() => {
+  return terminal.whenAtRest(() => {
     const { cursor, modes, historyBytes: history_bytes } = terminal;
     const history = Math.max(0, terminal.totalLines - terminal.rows);
     const { text: character = " " } = terminal.cells(cursor.row)[cursor.col] ?? {};
@@ -23,7 +23,7 @@ export function paneTerminal({ id, copyMode, pane }: LocalPane, { all, attachedA
       history,
       history_bytes,
       alternate: terminal.alternate,
-      ...terminal.places,
+      ...terminal.screenGeometry,
       modes: {
         bracketed_paste: bracketedPaste,
         keypad_cursor: applicationCursor,

@@ -319,7 +319,7 @@ export class ViewLink implements PlacedPane, PaneLink {
       const { LinkedPictures }: typeof Kept = require("../../terminal/pictures/linked-pictures.ts");
       this.pictures = new LinkedPictures();
     }
-    this.pictures.take(commands);
+    this.pictures.handleCommands(commands);
     this.port.rendered();
   }
 

@@ -225,9 +225,9 @@ export class WindowView implements DisplayedContent {
     return framePlacesOf(this);
   }
 
-  atRest<T>(make: () => T): Promise<T> {
+  whenAtRest<T>(make: () => T): Promise<T> {
     const { waitingForPicture } = this;
-    if (waitingForPicture === null) return this.parsing?.atRest(make) ?? Promise.resolve(make());
+    if (waitingForPicture === null) return this.parsing?.whenAtRest(make) ?? Promise.resolve(make());
     return new Promise((resolve, reject) => {
       waitingForPicture.push(() => {
         try {

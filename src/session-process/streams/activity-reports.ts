@@ -31,7 +31,7 @@ async function follow(pane: Pane, options: Subscription, sink: ActivitySink, sig
     if (quiet.decided === "timeout") continue;
     if (quiet.decided !== "idle" || signal.aborted) return;
     const { generation } = quiet;
-    await pane.terminal.atRest(() => {
+    await pane.terminal.whenAtRest(() => {
       if (signal.aborted) return;
       const screen = pane.terminal.screen(sink.format);
       const state = { seq: 0, screen, scrollback_lines: screen.total_lines };

@@ -42,7 +42,7 @@ export class RawStream {
     options: v.InferOutput<typeof RawSchema>,
     end: (end: ClientEnd) => void,
   ): Promise<RawStream> {
-    return pane.terminal.atRest(() => {
+    return pane.terminal.whenAtRest(() => {
       const stream = new RawStream(pane, peer, options.read_only, end);
       if (options.snapshot) stream.repaint();
       return stream;
@@ -63,7 +63,7 @@ export class RawStream {
 
   drained(): void {
     if (!this.isBehind || this.isOver) return;
-    void this.pane.terminal.atRest(() => {
+    void this.pane.terminal.whenAtRest(() => {
       if (this.isOver) return;
       this.isBehind = false;
       this.repaint();

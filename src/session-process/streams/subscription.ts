@@ -68,7 +68,7 @@ export class SessionSubscription {
     begun: () => void,
   ): Promise<SessionSubscription> {
     const subscription = new SessionSubscription(local, peer, options);
-    await local.pane.terminal.atRest(() => {
+    await local.pane.terminal.whenAtRest(() => {
       begun();
       subscription.begin();
     });
@@ -200,7 +200,7 @@ export class SessionSubscription {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
     this.flushing = true;
-    await this.local.pane.terminal.atRest(() => {
+    await this.local.pane.terminal.whenAtRest(() => {
       this.flushing = false;
       if (this.isOver || this.peer.outbox.pending > 0) return;
       this.report();

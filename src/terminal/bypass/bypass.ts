@@ -14,7 +14,7 @@ import { RawLines } from "../history/raw-lines.ts";
 import type { Position } from "../marks.ts";
 import type { ModeTracker } from "../modes.ts";
 import { hasPlainPen, storedRow, usedCells } from "../rows/xterm-row.ts";
-import { LineReader, MAX_LINE_BYTES, MAX_LINE_ROWS, rowsOf, usedCellsOf } from "./plain-line.ts";
+import { LineReader, MAX_LINE_BYTES, MAX_LINE_ROWS, rowCountOf, usedCellsOf } from "./plain-line.ts";
 
 /** Least bytes of consecutive plain lines that count as a flood; below that the emulator is as quick. */
 const MIN_RUN_BYTES = 2_048;
@@ -29,24 +29,24 @@ interface Batch {
   readonly words: number[];
   readonly end: number;
   /** The oldest line that is not in history. */
-  next: number;
+  nextIndex: number;
 }
 
 const EMPTY = new Uint8Array(0);
 
-export class PassingLines {
+export class BypassedLines {
   private readonly reader = new LineReader();
   private batches: Batch[] = [];
   /** The start of an unfinished line, and its cells. */
-  private part: Uint8Array = EMPTY;
-  private partCells = 0;
+  private unfinishedLine: Uint8Array = EMPTY;
+  private unfinishedCells = 0;
   /** The id of the first line taken, and how many were taken since. */
   private firstId = 0;
-  private taken = 0;
+  private takenLines = 0;
   /** Rows of the lines in `batches`. */
   private rows = 0;
   /** Whether the rows in the emulator are already in history. */
-  private outrun = false;
+  private areEmulatorRowsRetired = false;
 
   constructor(
     private readonly terminal: Terminal,
@@ -58,22 +58,22 @@ export class PassingLines {
 
   /** Whether the emulator has seen everything. */
   get isEmpty(): boolean {
-    return this.taken === 0;
+    return this.takenLines === 0;
   }
 
   /** Position of the cursor; valid only while not empty. */
   get position(): Position {
-    return { line: this.firstId + this.taken, col: this.partCells };
+    return { line: this.firstId + this.takenLines, col: this.unfinishedCells };
   }
 
   /** Takes plain lines that begin between `from` and `limit`; returns their end, or `from` if there are none. */
-  take(bytes: Uint8Array, from: number, limit: number): number {
+  takeLines(bytes: Uint8Array, from: number, limit: number): number {
     const fresh = this.isEmpty;
     if (fresh && (bytes.length - from < MIN_RUN_BYTES || !this.canBegin())) return from;
     let offset = from;
-    if (this.part.length > 0) {
-      offset = this.continued(bytes, from);
-      if (this.part.length > 0 || offset === from) return offset;
+    if (this.unfinishedLine.length > 0) {
+      offset = this.continueLine(bytes, from);
+      if (this.unfinishedLine.length > 0 || offset === from) return offset;
     }
     const { reader } = this;
     const { cols } = this.terminal;
@@ -82,18 +82,18 @@ export class PassingLines {
     let rows = 0;
     while (offset < limit && reader.measure(bytes, offset, cols)) {
       starts.push(offset);
-      words.push(reader.word);
-      rows += rowsOf(reader.word);
+      words.push(reader.lineWord);
+      rows += rowCountOf(reader.lineWord);
       offset = reader.end;
     }
     if (fresh) {
       if (offset - from < MIN_RUN_BYTES) return from;
       this.firstId = this.hot.position(this.terminal.buffer.normal.cursorY, 0).line;
     }
-    if (starts.length > 0) this.add({ bytes, starts, words, end: offset, next: 0 }, rows);
-    if (offset < limit && reader.isPart && reader.end > offset) {
-      this.part = bytes.slice(offset, reader.end);
-      this.partCells = reader.cells;
+    if (starts.length > 0) this.addBatch({ bytes, starts, words, end: offset, nextIndex: 0 }, rows);
+    if (offset < limit && reader.isUnfinished && reader.end > offset) {
+      this.unfinishedLine = bytes.slice(offset, reader.end);
+      this.unfinishedCells = reader.cells;
       offset = reader.end;
     }
     return offset;
@@ -109,49 +109,49 @@ export class PassingLines {
   private linesAbove(): number {
     const { terminal, batches } = this;
     let lines = 0;
-    for (const { words, next } of batches) lines += words.length - next;
+    for (const { words, nextIndex } of batches) lines += words.length - nextIndex;
     // Rows of the screen available for the lines before the unfinished or next one.
-    let left = terminal.rows - Math.max(1, Math.ceil(this.partCells / terminal.cols));
+    let left = terminal.rows - Math.max(1, Math.ceil(this.unfinishedCells / terminal.cols));
     for (let b = batches.length - 1; b >= 0 && left > 0; b--) {
-      const { words, next } = batches[b] ?? { words: [], next: 0 };
-      for (let index = words.length - 1; index >= next && left > 0; index--) {
-        left -= rowsOf(words[index] ?? 0);
+      const { words, nextIndex } = batches[b] ?? { words: [], nextIndex: 0 };
+      for (let index = words.length - 1; index >= nextIndex && left > 0; index--) {
+        left -= rowCountOf(words[index] ?? 0);
         // If the screen's edge cuts a line, its first row is above it.
         if (left >= 0) lines--;
       }
     }
-    if (this.outrun) return lines;
+    if (this.areEmulatorRowsRetired) return lines;
     return lines + this.hot.linesBefore(terminal.buffer.normal.cursorY - Math.max(0, left));
   }
 
   /** Feeds the emulator the lines it has not parsed. */
   settle(): void {
     if (this.isEmpty) return;
-    const { batches, part, outrun, rows, capacity } = this;
+    const { batches, unfinishedLine, areEmulatorRowsRetired, rows, capacity } = this;
     const [first] = batches;
-    this.forget();
-    if (outrun && first !== undefined) {
+    this.reset();
+    if (areEmulatorRowsRetired && first !== undefined) {
       // Rows of the oldest line that the others push out.
       const over = rows - capacity;
       if (over > 0) this.retirePart(first, over * this.terminal.cols);
-      for (const { bytes, starts, next, end } of batches) this.parse(bytes.subarray(starts[next], end));
-      this.hot.passedBy(capacity);
+      for (const { bytes, starts, nextIndex, end } of batches) this.parse(bytes.subarray(starts[nextIndex], end));
+      this.hot.markBypassed(capacity);
     } else {
       for (const batch of batches) this.parseLines(batch);
     }
-    if (part.length > 0) {
+    if (unfinishedLine.length > 0) {
       this.hot.prepare();
-      this.parse(part);
+      this.parse(unfinishedLine);
     }
   }
 
-  private forget(): void {
+  private reset(): void {
     this.batches = [];
-    this.part = EMPTY;
-    this.partCells = 0;
-    this.taken = 0;
+    this.unfinishedLine = EMPTY;
+    this.unfinishedCells = 0;
+    this.takenLines = 0;
     this.rows = 0;
-    this.outrun = false;
+    this.areEmulatorRowsRetired = false;
   }
 
   /** Rows to retain above the cursor's row. A buffer that is not full must see every line that fills it. */
@@ -171,59 +171,62 @@ export class PassingLines {
   }
 
   /** Continues the unfinished line; returns its end, or the end of its available part. */
-  private continued(bytes: Uint8Array, from: number): number {
-    const { part, reader } = this;
+  private continueLine(bytes: Uint8Array, from: number): number {
+    const { unfinishedLine, reader } = this;
     const feed = bytes.indexOf(0x0a, from);
     const end = feed < 0 ? bytes.length : feed + 1;
-    if (part.length + end - from > MAX_LINE_BYTES) return from;
-    const line = Buffer.concat([part, bytes.subarray(from, end)]);
+    if (unfinishedLine.length + end - from > MAX_LINE_BYTES) return from;
+    const line = Buffer.concat([unfinishedLine, bytes.subarray(from, end)]);
     if (reader.measure(line, 0, this.terminal.cols)) {
-      const { word } = reader;
-      this.part = EMPTY;
-      this.partCells = 0;
-      this.add({ bytes: line, starts: [0], words: [word], end: line.length, next: 0 }, rowsOf(word));
+      const { lineWord } = reader;
+      this.unfinishedLine = EMPTY;
+      this.unfinishedCells = 0;
+      this.addBatch(
+        { bytes: line, starts: [0], words: [lineWord], end: line.length, nextIndex: 0 },
+        rowCountOf(lineWord),
+      );
       return end;
     }
-    if (!reader.isPart || reader.end <= part.length) return from;
-    this.part = line.subarray(0, reader.end);
-    this.partCells = reader.cells;
-    return from + reader.end - part.length;
+    if (!reader.isUnfinished || reader.end <= unfinishedLine.length) return from;
+    this.unfinishedLine = line.subarray(0, reader.end);
+    this.unfinishedCells = reader.cells;
+    return from + reader.end - unfinishedLine.length;
   }
 
-  private add(batch: Batch, rows: number): void {
-    this.taken += batch.starts.length;
+  private addBatch(batch: Batch, rows: number): void {
+    this.takenLines += batch.starts.length;
     this.rows += rows;
     this.batches.push(batch);
-    this.outrunOldest();
+    this.retireBeyondCapacity();
     // A few lines must not keep the memory of a whole read.
-    const { bytes, starts, words, end, next } = batch;
-    const begin = starts[next] ?? end;
+    const { bytes, starts, words, end, nextIndex } = batch;
+    const begin = starts[nextIndex] ?? end;
     if (this.batches.at(-1) !== batch || 2 * (end - begin) >= bytes.buffer.byteLength) return;
-    const kept = starts.slice(next).map((start) => start - begin);
+    const kept = starts.slice(nextIndex).map((start) => start - begin);
     this.batches[this.batches.length - 1] = {
       bytes: bytes.slice(begin, end),
       starts: kept,
-      words: words.slice(next),
+      words: words.slice(nextIndex),
       end: end - begin,
-      next: 0,
+      nextIndex: 0,
     };
   }
 
   /** Moves lines beyond the emulator's capacity to history. */
-  private outrunOldest(): void {
+  private retireBeyondCapacity(): void {
     const { capacity } = this;
     for (let batch = this.batches[0]; batch !== undefined; batch = this.batches[0]) {
-      const { words, next } = batch;
-      let to = next;
+      const { words, nextIndex } = batch;
+      let to = nextIndex;
       let rows = 0;
       for (; to < words.length; to++) {
-        const height = rowsOf(words[to] ?? 0);
+        const height = rowCountOf(words[to] ?? 0);
         if (this.rows - rows - height < capacity) break;
         rows += height;
       }
-      if (to > next && !this.outrun) {
+      if (to > nextIndex && !this.areEmulatorRowsRetired) {
         this.hot.retireToCursor();
-        this.outrun = true;
+        this.areEmulatorRowsRetired = true;
       }
       this.rows -= rows;
       this.retire(batch, to);
@@ -236,16 +239,16 @@ export class PassingLines {
   private retire(batch: Batch, to: number): void {
     const { bytes, starts, words } = batch;
     const { cols } = this.terminal;
-    for (let from = batch.next; from < to; from = batch.next) {
+    for (let from = batch.nextIndex; from < to; from = batch.nextIndex) {
       if (to - from < MIN_RAW_LINES) {
         this.retirePart(batch, Number.POSITIVE_INFINITY);
-        batch.next++;
+        batch.nextIndex++;
         continue;
       }
       const until = Math.min(to, from + MAX_RAW_LINES);
       const kept = Uint32Array.from(words.slice(from, until));
       const end = starts[until] ?? batch.end;
-      const lines = RawLines.of(
+      const lines = RawLines.copyFrom(
         this.hot.lastLine + 1,
         bytes,
         Uint32Array.from(starts.slice(from, until)),
@@ -254,22 +257,24 @@ export class PassingLines {
         cols,
       );
       this.hot.appendRaw(lines, usedCellsOf(words[until - 1] ?? 0));
-      batch.next = until;
+      batch.nextIndex = until;
     }
   }
 
   /** Moves the first `cells` of the oldest line of a batch into history. */
-  private retirePart({ bytes, starts, words, next }: Batch, cells: number): void {
-    const count = Math.min(usedCellsOf(words[next] ?? 0), cells);
-    this.hot.append(count, (builder) => this.reader.pack(bytes, starts[next] ?? 0, this.terminal.cols, count, builder));
+  private retirePart({ bytes, starts, words, nextIndex }: Batch, cells: number): void {
+    const count = Math.min(usedCellsOf(words[nextIndex] ?? 0), cells);
+    this.hot.append(count, (builder) =>
+      this.reader.pack(bytes, starts[nextIndex] ?? 0, this.terminal.cols, count, builder),
+    );
   }
 
   /** In portions that have room: at most the rows of one line, within `MAX_SCROLL`. */
-  private parseLines({ bytes, starts, words, end, next }: Batch): void {
-    let from = starts[next] ?? end;
+  private parseLines({ bytes, starts, words, end, nextIndex }: Batch): void {
+    let from = starts[nextIndex] ?? end;
     let rows = 0;
-    for (let index = next; index <= starts.length; index++) {
-      const height = rowsOf(words[index] ?? 0);
+    for (let index = nextIndex; index <= starts.length; index++) {
+      const height = rowCountOf(words[index] ?? 0);
       const start = starts[index] ?? end;
       if (start === end || rows + height > MAX_LINE_ROWS) {
         this.hot.prepare();

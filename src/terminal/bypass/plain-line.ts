@@ -61,19 +61,19 @@ const BLINK = 0x20;
 const INVERSE = 0x40;
 const INVISIBLE = 0x80;
 const STRIKE = 0x100;
-const ALL = 0x1ff;
+const ALL_STYLES = 0x1ff;
 /** For each SGR parameter: bits it sets, bits it unsets (the same, shifted), whether it is known or takes a colour. */
 const UNSETS = 9;
-const KNOWN = 1 << 18;
+const KNOWN_PARAMETER = 1 << 18;
 const WANTS_COLOR = 1 << 19;
-const EFFECTS = effects();
+const SGR_EFFECTS = buildSgrEffects();
 
-function effects(): Uint32Array {
+function buildSgrEffects(): Uint32Array {
   const table = new Uint32Array(MAX_PARAM + 1);
   const range = (from: number, to: number, effect: number): void => {
-    table.fill(effect | KNOWN, from, to + 1);
+    table.fill(effect | KNOWN_PARAMETER, from, to + 1);
   };
-  range(0, 0, ALL << UNSETS);
+  range(0, 0, ALL_STYLES << UNSETS);
   range(30, 37, FG);
   range(90, 97, FG);
   range(40, 47, BG);
@@ -83,45 +83,45 @@ function effects(): Uint32Array {
   range(39, 39, FG << UNSETS);
   range(49, 49, BG << UNSETS);
   const single = { 1: BOLD, 2: FAINT, 3: ITALIC, 5: BLINK, 7: INVERSE, 8: INVISIBLE, 9: STRIKE };
-  for (const [param, effect] of Object.entries(single)) table[Number(param)] = effect | KNOWN;
+  for (const [param, effect] of Object.entries(single)) table[Number(param)] = effect | KNOWN_PARAMETER;
   // Underlines are never set here (xterm stores them elsewhere), so 24 unsets nothing.
   const off = { 22: BOLD | FAINT, 23: ITALIC, 24: 0, 25: BLINK, 27: INVERSE, 28: INVISIBLE, 29: STRIKE };
-  for (const [param, effect] of Object.entries(off)) table[Number(param)] = (effect << UNSETS) | KNOWN;
+  for (const [param, effect] of Object.entries(off)) table[Number(param)] = (effect << UNSETS) | KNOWN_PARAMETER;
   return table;
 }
 
 /** Bits of a line's word: cells to keep, rows, and whether it is only characters in the default style. */
 const USED_BITS = 13;
 const ROW_BITS = 12;
-const USED = (1 << USED_BITS) - 1;
-const ROWS = (1 << ROW_BITS) - 1;
-const SIMPLE = 1 << (USED_BITS + ROW_BITS);
+const USED_MASK = (1 << USED_BITS) - 1;
+const ROWS_MASK = (1 << ROW_BITS) - 1;
+const SIMPLE_BIT = 1 << (USED_BITS + ROW_BITS);
 
 /** Cells of a line up to the last that shows something; rows except the last count whole. */
 export function usedCellsOf(word: number): number {
-  return word & USED;
+  return word & USED_MASK;
 }
 
 /** Rows that a line takes. */
-export function rowsOf(word: number): number {
-  return (word >>> USED_BITS) & ROWS;
+export function rowCountOf(word: number): number {
+  return (word >>> USED_BITS) & ROWS_MASK;
 }
 
 /** Whether a line is one run of characters in the default style. */
-export function isSimple(word: number): boolean {
-  return (word & SIMPLE) !== 0;
+export function isSimpleLine(word: number): boolean {
+  return (word & SIMPLE_BIT) !== 0;
 }
 
 export class LineReader {
   /** The measured line's word; see `usedCellsOf` and the like. */
-  word = 0;
+  lineWord = 0;
   /** End of the last measurement: after the line, or before bytes that are not plain. */
   end = 0;
   /**
    * Whether the measurement stopped at the end of the input, or in a sequence that continues there; everything before
    * is plain.
    */
-  isPart = false;
+  isUnfinished = false;
   /** Cells from the line's start to the cursor, when it is a part. */
   cells = 0;
   private fg = 0;
@@ -139,10 +139,10 @@ export class LineReader {
     const end = bytes[i] === CR && bytes[i + 1] === CR ? i + 1 : i;
     if (bytes[end] !== CR || bytes[end + 1] !== LF) return this.measureStyled(bytes, from, limit, cols);
     const cells = i - from;
-    if (cells > MAX_LINE_ROWS * cols) return this.refuse(from);
+    if (cells > MAX_LINE_ROWS * cols) return this.stopAt(from);
     let used = i;
     while (used > from && bytes[used - 1] === SPACE) used--;
-    this.word = wordOf(cells, used - from, cols) | SIMPLE;
+    this.lineWord = makeLineWord(cells, used - from, cols) | SIMPLE_BIT;
     this.end = end + 2;
     return true;
   }
@@ -154,8 +154,8 @@ export class LineReader {
     let x = 0;
     let style = 0;
     let i = from;
-    const room = Math.min(USED, MAX_LINE_ROWS * cols);
-    this.isPart = false;
+    const room = Math.min(USED_MASK, MAX_LINE_ROWS * cols);
+    this.isUnfinished = false;
     for (; i < limit; i++) {
       const c = bytes[i] ?? 0;
       if (c >= SPACE && c < DEL) {
@@ -188,12 +188,12 @@ export class LineReader {
             break;
           }
           if (color === 0) {
-            const effect = EFFECTS[value] ?? 0;
+            const effect = SGR_EFFECTS[value] ?? 0;
             if (effect === 0) return false;
             if ((effect & WANTS_COLOR) !== 0) {
-              color = effect & ALL;
+              color = effect & ALL_STYLES;
               wanted = -1;
-            } else style = (style & ~(effect >>> UNSETS)) | (effect & ALL);
+            } else style = (style & ~(effect >>> UNSETS)) | (effect & ALL_STYLES);
           } else if (wanted < 0) {
             // 38;5;N or 38;2;R;G;B
             if (value !== 5 && value !== 2) return false;
@@ -210,7 +210,7 @@ export class LineReader {
         if (offset >= limit) break;
         i = offset;
       } else if (c === TAB) {
-        const stop = tabStop(x, cols);
+        const stop = nextTabStop(x, cols);
         cells += stop - x;
         x = stop;
       } else {
@@ -218,7 +218,7 @@ export class LineReader {
         if (c !== CR || style !== 0 || (end + 1 < limit && bytes[end + 1] !== LF)) return false;
         if (cells > room) return false;
         if (end + 1 < limit) {
-          this.word = wordOf(cells, used, cols);
+          this.lineWord = makeLineWord(cells, used, cols);
           this.end = end + 2;
           return true;
         }
@@ -228,13 +228,13 @@ export class LineReader {
     }
     this.end = i;
     this.cells = cells;
-    this.isPart = limit === bytes.length && cells <= room;
+    this.isUnfinished = limit === bytes.length && cells <= room;
     return false;
   }
 
-  private refuse(at: number): boolean {
+  private stopAt(at: number): boolean {
     this.end = at;
-    this.isPart = false;
+    this.isUnfinished = false;
     return false;
   }
 
@@ -246,9 +246,9 @@ export class LineReader {
     let x = 0;
     for (let i = from; cells < count; ) {
       const c = bytes[i] ?? 0;
-      if (c === ESC) i = this.escape(bytes, i);
+      if (c === ESC) i = this.applySequence(bytes, i);
       else if (c === TAB) {
-        const stop = tabStop(x, cols);
+        const stop = nextTabStop(x, cols);
         into.addBlanks(Math.min(stop - x, count - cells));
         cells += stop - x;
         x = stop;
@@ -266,7 +266,7 @@ export class LineReader {
   }
 
   /** Applies the sequence at `at`; returns its end. */
-  private escape(bytes: Uint8Array, offset: number): number {
+  private applySequence(bytes: Uint8Array, offset: number): number {
     const params: number[] = [];
     let value = 0;
     for (let i = offset + 2; ; i++) {
@@ -276,21 +276,23 @@ export class LineReader {
         params.push(value);
         value = 0;
         if (c === SEMICOLON) continue;
-        if (c === SGR) for (let p = 0; p < params.length; ) p += this.style(params, p);
+        if (c === SGR) for (let p = 0; p < params.length; ) p += this.applyParameter(params, p);
         return i + 1;
       }
     }
   }
 
   /** Applies the parameter at `at`; returns how many parameters it takes, including its colour. */
-  private style(params: readonly number[], offset: number): number {
+  private applyParameter(params: readonly number[], offset: number): number {
     const p = params[offset] ?? 0;
     if (p === 38 || p === 48) {
       const byNumber = params[offset + 1] === 5;
       const first = params[offset + 2] ?? 0;
       const rgb = (first << 16) | ((params[offset + 3] ?? 0) << 8) | (params[offset + 4] ?? 0);
       const before = p === 38 ? this.fg : this.bg;
-      const color = byNumber ? palette(before, COLOR_PALETTE_256, first) : (before & ~COLOR_VALUE) | COLOR_RGB | rgb;
+      const color = byNumber
+        ? paletteWord(before, COLOR_PALETTE_256, first)
+        : (before & ~COLOR_VALUE) | COLOR_RGB | rgb;
       if (p === 38) this.fg = color;
       else this.bg = color;
       return byNumber ? 3 : 5;
@@ -298,10 +300,10 @@ export class LineReader {
     if (p === 0) {
       this.fg = 0;
       this.bg = 0;
-    } else if (p >= 30 && p <= 37) this.fg = palette(this.fg, COLOR_PALETTE_16, p - 30);
-    else if (p >= 40 && p <= 47) this.bg = palette(this.bg, COLOR_PALETTE_16, p - 40);
-    else if (p >= 90 && p <= 97) this.fg = palette(this.fg, COLOR_PALETTE_16, (p - 90) | BRIGHT);
-    else if (p >= 100) this.bg = palette(this.bg, COLOR_PALETTE_16, (p - 100) | BRIGHT);
+    } else if (p >= 30 && p <= 37) this.fg = paletteWord(this.fg, COLOR_PALETTE_16, p - 30);
+    else if (p >= 40 && p <= 47) this.bg = paletteWord(this.bg, COLOR_PALETTE_16, p - 40);
+    else if (p >= 90 && p <= 97) this.fg = paletteWord(this.fg, COLOR_PALETTE_16, (p - 90) | BRIGHT);
+    else if (p >= 100) this.bg = paletteWord(this.bg, COLOR_PALETTE_16, (p - 100) | BRIGHT);
     else {
       const [fg, bg, sets] = ATTRIBUTES[p] ?? [0, 0, true];
       this.fg = sets ? this.fg | fg : this.fg & ~fg;
@@ -330,17 +332,17 @@ const ATTRIBUTES: Readonly<Record<number, readonly [fg: number, bg: number, sets
   49: [0, COLOR_BITS, false],
 };
 
-function palette(before: number, mode: number, color: number): number {
+function paletteWord(before: number, mode: number, color: number): number {
   return (before & ~PALETTE_BITS) | mode | color;
 }
 
 /** The column to which a tab moves; the same one when the next character wraps. */
-function tabStop(x: number, cols: number): number {
+function nextTabStop(x: number, cols: number): number {
   return x === cols ? x : Math.min(x - (x % TAB_WIDTH) + TAB_WIDTH, cols - 1);
 }
 
 /** Rows except the last are full, whatever they contain. */
-function wordOf(cells: number, used: number, cols: number): number {
+function makeLineWord(cells: number, used: number, cols: number): number {
   if (cells <= cols) return used | (1 << USED_BITS);
   const rows = Math.ceil(cells / cols);
   return Math.max(used, (rows - 1) * cols) | (rows << USED_BITS);

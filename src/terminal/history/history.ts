@@ -33,11 +33,11 @@ interface Block {
 export class History {
   private blocks: Block[] = [];
   /** Pieces at the start of the first block that are already dropped. */
-  private dropped = 0;
+  private droppedPieces = 0;
   private droppedRows = 0;
   private droppedLines = 0;
   /** Follows the blocks. */
-  private readonly open = new BlockBuilder();
+  private readonly openBlock = new BlockBuilder();
   private openRows = 0;
   private blockRows = 0;
   private blockLines = 0;
@@ -45,7 +45,7 @@ export class History {
 
   constructor(
     private cols: number,
-    private readonly retired: (lines: RetiredLines) => void = () => {},
+    private readonly onRetired: (lines: RetiredLines) => void = () => {},
   ) {}
 
   /** Rows at the current width. */
@@ -60,14 +60,14 @@ export class History {
 
   /** Estimated size in bytes. */
   get bytes(): number {
-    return this.blockBytes + this.open.bytes;
+    return this.blockBytes + this.openBlock.bytes;
   }
 
   /** Id of the oldest line; null without lines. */
   get firstId(): number | null {
     const block = this.blocks[0];
-    if (block !== undefined) return block.pieces.id(this.dropped);
-    return this.open.count > 0 ? this.open.firstId : null;
+    if (block !== undefined) return block.pieces.lineId(this.droppedPieces);
+    return this.openBlock.count > 0 ? this.openBlock.firstId : null;
   }
 
   /** Recounts rows for another width. */
@@ -80,47 +80,47 @@ export class History {
       this.blockRows += block.rows;
     }
     const head = this.blocks[0];
-    this.droppedRows = head === undefined ? 0 : head.pieces.rowCount(0, this.dropped, cols);
-    this.openRows = this.open.pieces.rowCount(0, this.open.count, cols);
+    this.droppedRows = head === undefined ? 0 : head.pieces.rowCount(0, this.droppedPieces, cols);
+    this.openRows = this.openBlock.pieces.rowCount(0, this.openBlock.count, cols);
   }
 
   /** Adds a line of one row; false when it is not plain (see `append`). */
   appendPlain(id: number, row: StoredRow, cells: number): boolean {
-    if (this.open.isFull) this.seal();
-    if (!this.open.addPlain(id, row, cells)) return false;
+    if (this.openBlock.isFull) this.seal();
+    if (!this.openBlock.addPlain(id, row, cells)) return false;
     this.openRows += cells <= this.cols ? 1 : Math.ceil(cells / this.cols);
     return true;
   }
 
   /** Adds a piece of line `id` with `offset` cells before it; the builder is empty then. */
   append(id: number, offset: number, built: SegmentBuilder): void {
-    if (this.open.isFull) this.seal();
-    this.open.addBuilt(id, offset, built);
-    this.appended();
+    if (this.openBlock.isFull) this.seal();
+    this.openBlock.addBuilt(id, offset, built);
+    this.countAppended();
   }
 
   /** Adds lines in their printed form. */
   appendRaw(pieces: RawLines): void {
-    if (this.open.count > 0) this.seal();
-    this.push({ pieces, rows: pieces.rowCount(0, pieces.count, this.cols), lines: pieces.count });
+    if (this.openBlock.count > 0) this.seal();
+    this.pushBlock({ pieces, rows: pieces.rowCount(0, pieces.count, this.cols), lines: pieces.count });
   }
 
   /** Drops everything at or after `offset` cells into line `id`. */
   truncate(id: number, offset: number): void {
     for (;;) {
-      if (this.open.count === 0) {
+      if (this.openBlock.count === 0) {
         const block = this.blocks.pop();
         if (block === undefined) return;
         this.unseal(block);
         continue;
       }
-      const segment = this.open.pieces.segment(this.open.count - 1);
+      const segment = this.openBlock.pieces.segment(this.openBlock.count - 1);
       if (segment.id < id || (segment.id === id && segment.offset + segment.cells <= offset && offset > 0)) return;
-      this.openRows -= this.open.pieces.rowCount(this.open.count - 1, this.open.count, this.cols);
-      this.open.pop();
+      this.openRows -= this.openBlock.pieces.rowCount(this.openBlock.count - 1, this.openBlock.count, this.cols);
+      this.openBlock.pop();
       if (segment.id === id && segment.offset < offset) {
-        this.open.addSegment(cutSegment(segment, offset - segment.offset));
-        this.appended();
+        this.openBlock.addSegment(cutSegment(segment, offset - segment.offset));
+        this.countAppended();
         return;
       }
     }
@@ -132,46 +132,46 @@ export class History {
     while (this.lines > maxLines || this.bytes > maxBytes || (maxLines === 0 && this.bytes > 0)) {
       const block = this.blocks[0];
       if (block === undefined) {
-        if (this.open.count === 0) return;
+        if (this.openBlock.count === 0) return;
         this.seal();
         continue;
       }
       const { pieces } = block;
-      const from = this.dropped;
+      const from = this.droppedPieces;
       const surplus = this.lines - maxLines;
       let to = pieces.count;
       if (this.bytes <= maxBytes && surplus < block.lines - this.droppedLines) {
         // A line is dropped with all its pieces.
         let lines = 0;
         for (to = from; to < pieces.count; to++) {
-          if (!pieces.begins(to)) continue;
+          if (!pieces.beginsLine(to)) continue;
           if (lines === surplus) break;
           lines++;
         }
         this.droppedLines += lines;
         this.droppedRows += pieces.rowCount(from, to, this.cols);
       }
-      this.dropped = to;
-      this.retired(new RetiredLines(pieces, from, to));
-      if (to === pieces.count) this.shift(block);
+      this.droppedPieces = to;
+      this.onRetired(new RetiredLines(pieces, from, to));
+      if (to === pieces.count) this.dropFirstBlock(block);
     }
   }
 
   clear(): void {
-    if (this.open.count > 0) this.seal();
+    if (this.openBlock.count > 0) this.seal();
     for (let block = this.blocks[0]; block !== undefined; block = this.blocks[0]) {
-      this.retired(new RetiredLines(block.pieces, this.dropped, block.pieces.count));
-      this.shift(block);
+      this.onRetired(new RetiredLines(block.pieces, this.droppedPieces, block.pieces.count));
+      this.dropFirstBlock(block);
     }
   }
 
   /** Segments of lines `fromId` to `toId`, oldest first; of the first line, those that end after a cell. */
   *segments(fromId: number, toId: number, fromCell = 0): Generator<Segment> {
-    for (const { pieces, first } of this.parts()) {
-      if (pieces.count === 0 || pieces.id(pieces.count - 1) < fromId) continue;
-      if (pieces.id(0) > toId) return;
+    for (const { pieces, first } of this.pieceGroups()) {
+      if (pieces.count === 0 || pieces.lineId(pieces.count - 1) < fromId) continue;
+      if (pieces.lineId(0) > toId) return;
       for (let index = first; index < pieces.count; index++) {
-        const id = pieces.id(index);
+        const id = pieces.lineId(index);
         if (id > toId) return;
         if (id < fromId || (fromCell > 0 && id === fromId && pieces.cellEnd(index) <= fromCell)) continue;
         yield pieces.segment(index);
@@ -182,7 +182,7 @@ export class History {
   /** Rows `from` to `to` (exclusive), 0 being the oldest. */
   *rowsBetween(from: number, to: number): Generator<HistoryRow> {
     let row = 0;
-    for (const { pieces, first, rows: all } of this.parts()) {
+    for (const { pieces, first, rows: all } of this.pieceGroups()) {
       if (row >= to) return;
       if (row + all <= from) {
         row += all;
@@ -190,7 +190,7 @@ export class History {
       }
       for (let index = first; index < pieces.count && row < to; index++) {
         const rows = pieces.rowCount(index, index + 1, this.cols);
-        if (row + rows > from) yield* wrapped(pieces.segment(index), this.cols, from - row, to - row);
+        if (row + rows > from) yield* wrapSegment(pieces.segment(index), this.cols, from - row, to - row);
         row += rows;
       }
     }
@@ -198,31 +198,31 @@ export class History {
 
   /** Lines that begin in the open block: at most as many as it has pieces. */
   private get openLines(): number {
-    return this.open.pieces.lineCount(0, this.open.count);
+    return this.openBlock.pieces.lineCount(0, this.openBlock.count);
   }
 
   /** Everything in order: the blocks, the first piece of each, and their rows. */
-  private *parts(): Generator<{ readonly pieces: Pieces; readonly first: number; readonly rows: number }> {
+  private *pieceGroups(): Generator<{ readonly pieces: Pieces; readonly first: number; readonly rows: number }> {
     for (const [index, { pieces, rows }] of this.blocks.entries()) {
-      if (index === 0) yield { pieces, first: this.dropped, rows: rows - this.droppedRows };
+      if (index === 0) yield { pieces, first: this.droppedPieces, rows: rows - this.droppedRows };
       else yield { pieces, first: 0, rows };
     }
-    yield { pieces: this.open.pieces, first: 0, rows: this.openRows };
+    yield { pieces: this.openBlock.pieces, first: 0, rows: this.openRows };
   }
 
   /** Counts the piece just added to the end. */
-  private appended(): void {
-    this.openRows += this.open.pieces.rowCount(this.open.count - 1, this.open.count, this.cols);
+  private countAppended(): void {
+    this.openRows += this.openBlock.pieces.rowCount(this.openBlock.count - 1, this.openBlock.count, this.cols);
   }
 
   private seal(): void {
     const rows = this.openRows;
     this.openRows = 0;
-    const pieces = this.open.seal();
-    this.push({ pieces, rows, lines: pieces.lineCount(0, pieces.count) });
+    const pieces = this.openBlock.seal();
+    this.pushBlock({ pieces, rows, lines: pieces.lineCount(0, pieces.count) });
   }
 
-  private push(block: Block): void {
+  private pushBlock(block: Block): void {
     this.blocks.push(block);
     this.blockRows += block.rows;
     this.blockLines += block.lines;
@@ -230,12 +230,12 @@ export class History {
   }
 
   /** Drops the first block whole. */
-  private shift(block: Block): void {
+  private dropFirstBlock(block: Block): void {
     this.blocks.shift();
     this.blockRows -= block.rows;
     this.blockLines -= block.lines;
     this.blockBytes -= block.pieces.bytes;
-    this.dropped = 0;
+    this.droppedPieces = 0;
     this.droppedRows = 0;
     this.droppedLines = 0;
   }
@@ -245,21 +245,21 @@ export class History {
     this.blockRows -= block.rows;
     this.blockLines -= block.lines;
     this.blockBytes -= block.pieces.bytes;
-    const first = this.blocks.length === 0 ? this.dropped : 0;
+    const first = this.blocks.length === 0 ? this.droppedPieces : 0;
     if (this.blocks.length === 0) {
-      this.dropped = 0;
+      this.droppedPieces = 0;
       this.droppedRows = 0;
       this.droppedLines = 0;
     }
     for (let index = first; index < block.pieces.count; index++) {
-      if (this.open.isFull) this.seal();
-      this.open.addSegment(block.pieces.segment(index));
-      this.appended();
+      if (this.openBlock.isFull) this.seal();
+      this.openBlock.addSegment(block.pieces.segment(index));
+      this.countAppended();
     }
   }
 }
 
-function* wrapped(segment: Segment, cols: number, from: number, to: number): Generator<HistoryRow> {
+function* wrapSegment(segment: Segment, cols: number, from: number, to: number): Generator<HistoryRow> {
   const starts = rowStarts(segment, cols);
   for (let i = Math.max(from, 0); i < Math.min(to, starts.length); i++) {
     yield { segment, from: starts[i] ?? 0, to: starts[i + 1] ?? segment.cells };

@@ -11,7 +11,7 @@
 import type { IBuffer, IMarker, Terminal } from "@xterm/headless";
 import type { Position } from "../marks.ts";
 import type { LinkTable } from "../rows/hyperlinks.ts";
-import { cursorOf, setCursor } from "../rows/reflowed-cursor.ts";
+import { cursorPosition, restoreCursor } from "../rows/reflowed-cursor.ts";
 import { type StoredRow, storedRow, usedCells, wrappedCells } from "../rows/xterm-row.ts";
 import { MAX_SCROLL } from "../stream/slice-scanner.ts";
 import type { History } from "./history.ts";
@@ -32,14 +32,14 @@ export class HotWindow {
   /** First row of the normal buffer that is not in history. */
   private boundary = 0;
   /** Rows before this one do not follow the end of history directly: bypassed lines are in between (`bypass.ts`). */
-  private stale = 0;
+  private staleEnd = 0;
   /** The line of the row above the boundary, and its cells before the boundary. */
-  private lastId: number;
+  private lastLineId: number;
   private lastCells = 0;
   private marker: IMarker | null = null;
   private markerRow = 0;
   /** The line of the row above row `row`, and its cells up to there; -1: unknown. */
-  private seen = { row: -1, line: 0, cells: 0 };
+  private lastLookup = { row: -1, line: 0, cells: 0 };
   private readonly builder = new SegmentBuilder();
 
   constructor(
@@ -50,17 +50,17 @@ export class HotWindow {
     /** The last line that an earlier emulator put into history; -1 for the first. */
     lastLine: number,
   ) {
-    this.lastId = lastLine;
+    this.lastLineId = lastLine;
   }
 
   /** Before any output: sets the number of the first line. */
-  beginAt(line: number): void {
-    this.lastId = line - 1;
+  setFirstLine(line: number): void {
+    this.lastLineId = line - 1;
   }
 
   /** The newest line in history. */
   get lastLine(): number {
-    return this.lastId;
+    return this.lastLineId;
   }
 
   private get buffer(): IBuffer {
@@ -69,7 +69,7 @@ export class HotWindow {
 
   /** Rows that are not in history, including the screen's, within the line limit. */
   get rows(): number {
-    return this.buffer.length - this.start;
+    return this.buffer.length - this.startRow;
   }
 
   /** How many of those rows are above the screen. */
@@ -79,7 +79,7 @@ export class HotWindow {
 
   /** Row `index` of those rows. */
   row(index: number): StoredRow {
-    return storedRow(this.buffer, this.start + index);
+    return storedRow(this.buffer, this.startRow + index);
   }
 
   /** Trims history to its limits, given this many lines neither there nor on the screen: call after every chunk. */
@@ -89,15 +89,15 @@ export class HotWindow {
 
   /** Lines that begin in the rows above row `y` of the screen and are not in history. */
   linesBefore(y: number): number {
-    this.sync();
+    this.syncDroppedRows();
     const { buffer } = this;
     const row = Math.max(this.boundary, buffer.baseY + y);
     const { line } = this.position(row - buffer.baseY, 0);
-    return line - this.lastId - (storedRow(buffer, row).isWrapped ? 0 : 1);
+    return line - this.lastLineId - (storedRow(buffer, row).isWrapped ? 0 : 1);
   }
 
-  private get start(): number {
-    this.sync();
+  private get startRow(): number {
+    this.syncDroppedRows();
     const { buffer, boundary, limits } = this;
     // Every row may begin a line.
     if (buffer.baseY - boundary <= limits.lines) return boundary;
@@ -111,33 +111,33 @@ export class HotWindow {
 
   /** Evicts rows before a slice: call before every one. */
   prepare(): void {
-    this.sync();
+    this.syncDroppedRows();
     const { buffer } = this;
     const needed = buffer.length + MAX_SCROLL - (this.terminal.rows + HOT_ROWS);
     if (needed <= 0) return;
-    if (this.boundary < needed) this.pack(Math.min(buffer.baseY, needed + BATCH_ROWS));
-    this.watch();
+    if (this.boundary < needed) this.packUntil(Math.min(buffer.baseY, needed + BATCH_ROWS));
+    this.ensureMarker();
   }
 
   /** The normal buffer has become the active one again. */
-  activated(): void {
-    this.watch();
+  handleActivation(): void {
+    this.ensureMarker();
   }
 
   /** Position of column `col` of row `y` of the normal screen. Runs per chunk, so it starts at its last result. */
   position(y: number, col: number): Position {
-    this.sync();
-    const { buffer, seen } = this;
+    this.syncDroppedRows();
+    const { buffer, lastLookup } = this;
     const target = buffer.baseY + y;
     // Rows above the screen no longer change, and the cells counted for a row depend on the next one.
     const last = buffer.baseY - 1;
-    const isKnown = seen.row >= this.boundary && seen.row <= Math.min(last, target);
-    let rowIndex = isKnown ? seen.row : this.boundary;
-    let line = isKnown ? seen.line : this.lastId;
-    let cells = isKnown ? seen.cells : this.lastCells;
+    const isKnown = lastLookup.row >= this.boundary && lastLookup.row <= Math.min(last, target);
+    let rowIndex = isKnown ? lastLookup.row : this.boundary;
+    let line = isKnown ? lastLookup.line : this.lastLineId;
+    let cells = isKnown ? lastLookup.cells : this.lastCells;
     let row = storedRow(buffer, rowIndex);
     for (; rowIndex <= target; rowIndex++) {
-      if (rowIndex === last) this.seen = { row: rowIndex, line, cells };
+      if (rowIndex === last) this.lastLookup = { row: rowIndex, line, cells };
       if (!row.isWrapped) {
         line++;
         cells = 0;
@@ -152,8 +152,8 @@ export class HotWindow {
 
   /** Index of the first row above the screen that begins at or after a position; the screen's top row if none does. */
   indexOf({ line, col }: Position): number {
-    const { start, buffer } = this;
-    let id = this.lastId;
+    const { startRow, buffer } = this;
+    let id = this.lastLineId;
     let cells = this.lastCells;
     for (let rowIndex = this.boundary; rowIndex < buffer.baseY; rowIndex++) {
       const row = storedRow(buffer, rowIndex);
@@ -161,42 +161,42 @@ export class HotWindow {
         id++;
         cells = 0;
       }
-      if (rowIndex >= start && (id > line || (id === line && cells >= col))) return rowIndex - start;
+      if (rowIndex >= startRow && (id > line || (id === line && cells >= col))) return rowIndex - startRow;
       const next = storedRow(buffer, rowIndex + 1);
       if (next.isWrapped) cells += wrappedCells(row, next);
     }
-    return buffer.baseY - start;
+    return buffer.baseY - startRow;
   }
 
   /** Moves the rows above the screen to history, because the emulator is about to forget them. */
   retireAll(): void {
-    this.sync();
-    this.pack(this.buffer.baseY);
+    this.syncDroppedRows();
+    this.packUntil(this.buffer.baseY);
     this.restart();
   }
 
   /** Moves the screen's contents to history, because they are about to be erased: line numbers are never reused. */
   retireScreen(): void {
-    this.sync();
+    this.syncDroppedRows();
     const { buffer } = this;
     let end = buffer.length;
     while (end > buffer.baseY && usedCells(storedRow(buffer, end - 1)) === 0) end--;
-    this.move(end);
+    this.packRows(end);
     this.boundary = buffer.baseY;
-    this.stale = buffer.baseY;
-    this.seen.row = -1;
+    this.staleEnd = buffer.baseY;
+    this.lastLookup.row = -1;
     this.trim();
   }
 
   /** Moves the rows above the cursor to history: bypassed lines push them out and follow them there. */
   retireToCursor(): void {
-    this.sync();
-    this.pack(this.buffer.baseY + this.buffer.cursorY);
+    this.syncDroppedRows();
+    this.packUntil(this.buffer.baseY + this.buffer.cursorY);
   }
 
   /** Adds lines in their printed form after those in history; the last has `cells`. */
   appendRaw(lines: RawLines, cells: number): void {
-    this.lastId += lines.count;
+    this.lastLineId += lines.count;
     this.lastCells = cells;
     this.history.appendRaw(lines);
   }
@@ -204,22 +204,22 @@ export class HotWindow {
   /** Adds the next line to history, or its start: the first `cells` of what `build` adds. */
   append(cells: number, build: (builder: SegmentBuilder) => void): void {
     build(this.builder);
-    this.lastId++;
+    this.lastLineId++;
     this.lastCells = cells;
-    this.history.append(this.lastId, 0, this.builder);
+    this.history.append(this.lastLineId, 0, this.builder);
   }
 
   /** Only the newest `rows` rows above the cursor's row, and the rows from there on, follow the lines in history. */
-  passedBy(rows: number): void {
+  markBypassed(rows: number): void {
     this.restart();
     this.boundary = this.buffer.baseY + this.buffer.cursorY - rows;
-    this.stale = this.boundary;
+    this.staleEnd = this.boundary;
   }
 
   private restart(): void {
     this.boundary = 0;
-    this.stale = 0;
-    this.seen.row = -1;
+    this.staleEnd = 0;
+    this.lastLookup.row = -1;
     this.marker?.dispose();
     this.marker = null;
   }
@@ -230,34 +230,34 @@ export class HotWindow {
    * of rewrapped, since they would leave parts of a rewrapped line on the screen
    */
   resize(cols: number, rows: number, redraws: boolean): void {
-    this.sync();
+    this.syncDroppedRows();
     // Reflow moves rows and markers: afterwards the marker no longer shows how many rows were dropped.
     this.marker?.dispose();
     this.marker = null;
-    this.seen.row = -1;
+    this.lastLookup.row = -1;
     const { terminal, buffer } = this;
     const first = this.firstReflowed(cols, rows);
-    if (this.boundary < first) this.move(first);
-    else if (this.boundary > first) this.unpack(first);
+    if (this.boundary < first) this.packRows(first);
+    else if (this.boundary > first) this.unpackFrom(first);
     if (first > 0) terminal.options.scrollback = buffer.length - terminal.rows - first;
     this.boundary = 0;
-    this.stale = 0;
+    this.staleEnd = 0;
     // Room for every row that reflow can make, so that nothing is dropped unpacked: a wide character that does not fit
     // leaves a row's last cell empty.
     const wraps = cols < terminal.cols ? Math.ceil(terminal.cols / Math.max(1, cols - 1)) : 1;
     terminal.options.scrollback = Math.max(HOT_ROWS, buffer.length * wraps + rows);
-    const cursor = redraws && cols !== terminal.cols ? null : cursorOf(buffer);
+    const cursor = redraws && cols !== terminal.cols ? null : cursorPosition(buffer);
     terminal.options.reflowCursorLine = cursor !== null;
     terminal.resize(cols, rows);
-    if (cursor !== null) setCursor(terminal, cursor);
+    if (cursor !== null) restoreCursor(terminal, cursor);
     this.history.resize(cols);
     const surplus = buffer.length - (rows + HOT_ROWS);
-    if (surplus > 0) this.pack(Math.min(buffer.baseY, surplus));
+    if (surplus > 0) this.packUntil(Math.min(buffer.baseY, surplus));
     const before = buffer.length;
     terminal.options.scrollback = HOT_ROWS;
-    this.seen.row = -1;
+    this.lastLookup.row = -1;
     this.boundary = Math.max(0, this.boundary - (before - buffer.length));
-    this.watch();
+    this.ensureMarker();
   }
 
   /**
@@ -265,21 +265,21 @@ export class HotWindow {
    * it. It begins a line, since reflow joins the rows of a line.
    */
   private firstReflowed(cols: number, rows: number): number {
-    const { buffer, terminal, stale } = this;
+    const { buffer, terminal, staleEnd } = this;
     const needed = rows * Math.ceil(cols / terminal.cols) + ROWS_ABOVE;
-    let first = Math.max(stale, buffer.baseY - needed);
-    while (first > stale && storedRow(buffer, first).isWrapped) first--;
+    let first = Math.max(staleEnd, buffer.baseY - needed);
+    while (first > staleEnd && storedRow(buffer, first).isWrapped) first--;
     return first;
   }
 
   /** The only row of line `id`; null: the line has several, or is in history. Runs per key, for the cursor's line. */
   soleRow(id: number): StoredRow | null {
-    this.sync();
-    const { buffer, seen } = this;
+    this.syncDroppedRows();
+    const { buffer, lastLookup } = this;
     const { length } = buffer;
-    const known = seen.row >= this.boundary && seen.line < id;
-    let line = known ? seen.line : this.lastId;
-    for (let at = known ? seen.row : this.boundary; at < length && line < id; at++) {
+    const known = lastLookup.row >= this.boundary && lastLookup.line < id;
+    let line = known ? lastLookup.line : this.lastLineId;
+    for (let at = known ? lastLookup.row : this.boundary; at < length && line < id; at++) {
       const row = storedRow(buffer, at);
       if (!row.isWrapped) line++;
       if (line === id) return at + 1 < length && storedRow(buffer, at + 1).isWrapped ? null : row;
@@ -289,15 +289,15 @@ export class HotWindow {
 
   /** Segments of the lines `fromId` to `toId` that are not in history. */
   *segments(fromId: number, toId: number): Generator<Segment> {
-    this.sync();
-    const { buffer, seen } = this;
+    this.syncDroppedRows();
+    const { buffer, lastLookup } = this;
     const builder = new SegmentBuilder();
-    const isKnown = seen.row >= this.boundary && seen.line < fromId;
-    let id = isKnown ? seen.line : this.lastId;
-    let offset = isKnown ? seen.cells : this.lastCells;
+    const isKnown = lastLookup.row >= this.boundary && lastLookup.line < fromId;
+    let id = isKnown ? lastLookup.line : this.lastLineId;
+    let offset = isKnown ? lastLookup.cells : this.lastCells;
     const { length } = buffer;
-    let next = storedRow(buffer, isKnown ? seen.row : this.boundary);
-    for (let rowIndex = isKnown ? seen.row : this.boundary; rowIndex < length; rowIndex++) {
+    let next = storedRow(buffer, isKnown ? lastLookup.row : this.boundary);
+    for (let rowIndex = isKnown ? lastLookup.row : this.boundary; rowIndex < length; rowIndex++) {
       const row = next;
       if (!row.isWrapped) {
         id++;
@@ -317,7 +317,7 @@ export class HotWindow {
   }
 
   /** Counts the rows that xterm has dropped. */
-  private sync(): void {
+  private syncDroppedRows(): void {
     const { marker } = this;
     if (marker === null) return;
     if (marker.isDisposed) {
@@ -327,38 +327,38 @@ export class HotWindow {
     const dropped = this.markerRow - marker.line;
     if (dropped === 0) return;
     this.boundary = Math.max(0, this.boundary - dropped);
-    this.stale = Math.max(0, this.stale - dropped);
-    if (this.seen.row >= 0) this.seen.row -= dropped;
+    this.staleEnd = Math.max(0, this.staleEnd - dropped);
+    if (this.lastLookup.row >= 0) this.lastLookup.row -= dropped;
     this.markerRow = marker.line;
   }
 
   /** Makes sure that a marker outlives the next slice. It can only be set while the normal buffer is active. */
-  private watch(): void {
+  private ensureMarker(): void {
     if (this.marker !== null && !this.marker.isDisposed && this.marker.line >= MAX_SCROLL) return;
     const { buffer } = this;
     if (buffer.baseY === 0 || this.terminal.buffer.active.type !== "normal") return;
-    this.sync();
+    this.syncDroppedRows();
     this.marker?.dispose();
     this.marker = this.terminal.registerMarker(-1 - buffer.cursorY) ?? null;
     this.markerRow = buffer.baseY - 1;
   }
 
   /** Moves the rows up to `until` into history. */
-  private pack(until: number): void {
+  private packUntil(until: number): void {
     if (this.boundary >= until) return;
-    this.move(until);
+    this.packRows(until);
     this.trim();
   }
 
   /** Runs once per row of a flood. */
-  private move(until: number): void {
+  private packRows(until: number): void {
     const { buffer, builder, history } = this;
     if (this.boundary >= until) return;
     let row = storedRow(buffer, this.boundary);
     while (this.boundary < until) {
       const next = this.boundary + 1 < buffer.length ? storedRow(buffer, this.boundary + 1) : null;
       if (!row.isWrapped) {
-        this.lastId++;
+        this.lastLineId++;
         this.lastCells = 0;
       }
       const wraps = next?.isWrapped === true;
@@ -366,10 +366,10 @@ export class HotWindow {
       const whole = !row.isWrapped && !wraps;
       this.lastCells += count;
       this.boundary++;
-      if (!whole || !history.appendPlain(this.lastId, row, count)) {
+      if (!whole || !history.appendPlain(this.lastLineId, row, count)) {
         builder.add(row, count, this.links);
         if (!wraps || builder.cells >= SEGMENT_CELLS || this.boundary === until) {
-          history.append(this.lastId, this.lastCells - builder.cells, builder);
+          history.append(this.lastLineId, this.lastCells - builder.cells, builder);
         }
       }
       row = next ?? row;
@@ -377,7 +377,7 @@ export class HotWindow {
   }
 
   /** Takes the rows from `first` on, which the emulator still holds, back out of history. */
-  private unpack(first: number): void {
+  private unpackFrom(first: number): void {
     let starts = 0;
     let cells = 0;
     for (let index = first; index < this.boundary; index++) {
@@ -388,10 +388,10 @@ export class HotWindow {
       cells += next.isWrapped ? wrappedCells(row, next) : usedCells(row);
     }
     const wrapped = storedRow(this.buffer, first).isWrapped;
-    const id = this.lastId - starts + (wrapped ? 0 : 1);
+    const id = this.lastLineId - starts + (wrapped ? 0 : 1);
     const offset = wrapped ? Math.max(0, this.lineCells(id, starts === 0) - cells) : 0;
     this.history.truncate(id, offset);
-    this.lastId = wrapped ? id : id - 1;
+    this.lastLineId = wrapped ? id : id - 1;
     this.lastCells = offset;
   }
 

@@ -9,7 +9,7 @@
 import type { Position } from "../marks.ts";
 import type { History } from "./history.ts";
 import type { HotWindow } from "./hot-window.ts";
-import { rowStarts, type Segment, unitAt } from "./segment.ts";
+import { rowStarts, type Segment, unitOffset } from "./segment.ts";
 
 interface PlacedRow {
   readonly segment: Segment;
@@ -34,7 +34,7 @@ interface LineSource {
 }
 
 /** The oldest and the newest retained line. */
-interface Bounds {
+interface LineBounds {
   readonly first: number;
   readonly last: number;
 }
@@ -42,7 +42,7 @@ interface Bounds {
 /** The row at a position, and those below it. */
 export function rowsFrom(
   source: LineSource,
-  { first, last }: Bounds,
+  { first, last }: LineBounds,
   from: Position,
   limit: number,
   cols: number,
@@ -50,7 +50,7 @@ export function rowsFrom(
   const rows: PlacedRow[] = [];
   let passed = from.line > first;
   for (const row of placedRows(source, Math.max(first, from.line), last, cols)) {
-    if (rows.length === limit) return { rows, moreAbove: passed, next: placeOf(row) };
+    if (rows.length === limit) return { rows, moreAbove: passed, next: positionOf(row) };
     const { segment, to } = row;
     // The last row of a line also contains every position after its text.
     if (segment.id === from.line && row.wrapped && segment.offset + to <= from.col) passed = true;
@@ -62,7 +62,7 @@ export function rowsFrom(
 /** The rows directly above a position. */
 export function rowsBefore(
   source: LineSource,
-  { first, last }: Bounds,
+  { first, last }: LineBounds,
   before: Position,
   limit: number,
   cols: number,
@@ -73,7 +73,7 @@ export function rowsBefore(
   // Every line has a row.
   const from = Math.max(first, Math.min(before.line, last + 1) - limit);
   for (const row of placedRows(source, from, Math.min(last, before.line), cols)) {
-    const place = placeOf(row);
+    const place = positionOf(row);
     if (place.line === before.line && place.col >= before.col) {
       next = place;
       break;
@@ -86,38 +86,38 @@ export function rowsBefore(
   return { rows: rows.slice(-limit), moreAbove: from > first || count > limit, next };
 }
 
-export function placeOf({ segment, from }: PlacedRow): Position {
+export function positionOf({ segment, from }: PlacedRow): Position {
   return { line: segment.id, col: segment.offset + from };
 }
 
 function* placedRows(source: LineSource, fromId: number, toId: number, cols: number): Generator<PlacedRow> {
   let held: Segment | null = null;
-  for (const segment of pieces(source, fromId, toId)) {
-    if (held !== null) yield* rowsOf(held, cols, held.id === segment.id);
+  for (const segment of readSegments(source, fromId, toId)) {
+    if (held !== null) yield* wrapRows(held, cols, held.id === segment.id);
     held = segment;
   }
-  if (held !== null) yield* rowsOf(held, cols, false);
+  if (held !== null) yield* wrapRows(held, cols, false);
 }
 
-function* pieces({ history, hot }: LineSource, fromId: number, toId: number): Generator<Segment> {
+function* readSegments({ history, hot }: LineSource, fromId: number, toId: number): Generator<Segment> {
   yield* history.segments(fromId, toId);
   yield* hot.segments(fromId, toId);
 }
 
-function* rowsOf(segment: Segment, cols: number, goesOn: boolean): Generator<PlacedRow> {
+function* wrapRows(segment: Segment, cols: number, continues: boolean): Generator<PlacedRow> {
   const starts = rowStarts(segment, cols);
   for (const [index, from] of starts.entries()) {
     const to = starts[index + 1];
-    yield { segment, from, to: to ?? segment.cells, wrapped: to !== undefined || goesOn };
+    yield { segment, from, to: to ?? segment.cells, wrapped: to !== undefined || continues };
   }
 }
 
 /** UTF-16 units of a line's text before a cell. */
 export function unitsBeforeCell(source: LineSource, { line, col }: Position): number {
   let units = 0;
-  for (const segment of pieces(source, line, line)) {
+  for (const segment of readSegments(source, line, line)) {
     if (segment.offset >= col) break;
-    units += unitAt(segment, Math.min(col - segment.offset, segment.cells));
+    units += unitOffset(segment, Math.min(col - segment.offset, segment.cells));
   }
   return units;
 }
@@ -127,7 +127,7 @@ export function cellsOfUnits(source: LineSource, line: number, units: readonly n
   const cells: number[] = [];
   let before = 0;
   let end = 0;
-  for (const segment of pieces(source, line, line)) {
+  for (const segment of readSegments(source, line, line)) {
     let unit = before;
     let cell = 0;
     for (let next = units[cells.length]; next !== undefined; next = units[cells.length]) {

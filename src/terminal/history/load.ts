@@ -13,7 +13,7 @@ const MAX_LINES = 128;
 const MAX_ROWS = 256;
 const LF = 0x0a;
 
-interface Target {
+interface LoadTarget {
   readonly hot: HotWindow;
   readonly cols: number;
   /** Prints on the emulator of `hot`. */
@@ -21,7 +21,7 @@ interface Target {
 }
 
 /** @param lines each ended by CR LF @returns whether the emulator has printed lines: discard its screen then */
-export function loadLines(lines: Uint8Array, { hot, cols, feed }: Target): boolean {
+export function loadLines(lines: Uint8Array, { hot, cols, feed }: LoadTarget): boolean {
   const reader = new LineReader();
   let offset = 0;
   let hasPrinted = false;
@@ -31,13 +31,13 @@ export function loadLines(lines: Uint8Array, { hot, cols, feed }: Target): boole
     const isPlain = (): boolean => offset < lines.length && reader.measure(lines, offset, cols);
     while (starts.length < MAX_RAW_LINES && isPlain()) {
       starts.push(offset);
-      words.push(reader.word);
+      words.push(reader.lineWord);
       offset = reader.end;
     }
     const last = words.at(-1);
     if (last !== undefined) {
       const own = [Uint32Array.from(starts), offset, Uint32Array.from(words)] as const;
-      hot.appendRaw(RawLines.of(hot.lastLine + 1, lines, ...own, cols), usedCellsOf(last));
+      hot.appendRaw(RawLines.copyFrom(hot.lastLine + 1, lines, ...own, cols), usedCellsOf(last));
       continue;
     }
     hasPrinted = true;

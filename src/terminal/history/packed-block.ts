@@ -9,7 +9,7 @@
 
 import type { CellExtra } from "../rows/styles.ts";
 import { CELL_WORDS, type StoredRow, simpleCode } from "../rows/xterm-row.ts";
-import { freshSegment, hasStale, rowStarts, type Segment } from "./segment.ts";
+import { hasStale, rowStarts, type Segment, withoutStaleCells } from "./segment.ts";
 import type { SegmentBuilder } from "./segment-builder.ts";
 
 /** Pieces of a block: enough to make its overhead small, few enough to walk for a single line. */
@@ -32,17 +32,17 @@ export interface Pieces {
   /** Estimated memory in bytes. */
   readonly bytes: number;
   /** Whether every piece begins its line. */
-  readonly whole: boolean;
+  readonly areWhole: boolean;
   /** Pieces of `from` to `to` (exclusive) that begin a line. */
   lineCount(from: number, to: number): number;
   /** The line of a piece. */
-  id(at: number): number;
-  begins(at: number): boolean;
+  lineId(index: number): number;
+  beginsLine(index: number): boolean;
   /** Cells of the line up to the piece's end. */
-  cellEnd(at: number): number;
+  cellEnd(index: number): number;
   /** Text as in output: blanks replace cells from before a command. */
-  text(at: number): string;
-  segment(at: number): Segment;
+  text(index: number): string;
+  segment(index: number): Segment;
   /** Characters of the pieces `from` to `to` (exclusive) together. */
   textLength(from: number, to: number): number;
   /** The pieces `from` to `to` as UTF-8, each ended by CR LF or LF, if they are stored in that form; else null. */
@@ -81,7 +81,7 @@ class PackedPieces implements Pieces {
     return this.packed.bytes;
   }
 
-  get whole(): boolean {
+  get areWhole(): boolean {
     return this.packed.offsets === null;
   }
 
@@ -93,7 +93,7 @@ class PackedPieces implements Pieces {
     return lines;
   }
 
-  id(at: number): number {
+  lineId(at: number): number {
     const { firstId, ids } = this.packed;
     return firstId + (ids[at] ?? 0);
   }
@@ -102,19 +102,19 @@ class PackedPieces implements Pieces {
     return (this.packed.offsets?.[at] ?? 0) + (this.packed.cells[at] ?? 0);
   }
 
-  begins(at: number): boolean {
+  beginsLine(at: number): boolean {
     return (this.packed.offsets?.[at] ?? 0) === 0;
   }
 
   text(at: number): string {
     const { runs, runEnds } = this.packed;
     if (runEnds === null || !hasStale(runs, at === 0 ? 0 : (runEnds[at - 1] ?? 0), runEnds[at] ?? 0)) {
-      return this.shownText(at);
+      return this.visibleText(at);
     }
-    return freshSegment(this.segment(at)).text;
+    return withoutStaleCells(this.segment(at)).text;
   }
 
-  private shownText(at: number): string {
+  private visibleText(at: number): string {
     const { specials, textEnds, text } = this.packed;
     const special = specials?.get(at)?.text;
     if (special !== undefined && special !== null) return special;
@@ -128,10 +128,10 @@ class PackedPieces implements Pieces {
     const runStart = index === 0 ? 0 : (packed.runEnds?.[index - 1] ?? 0);
     const runEnd = packed.runEnds?.[index] ?? 0;
     return {
-      id: this.id(index),
+      id: this.lineId(index),
       offset: packed.offsets?.[index] ?? 0,
       cells: packed.cells[index] ?? 0,
-      text: this.shownText(index),
+      text: this.visibleText(index),
       units: special?.units ?? null,
       runs: runEnd > runStart ? packed.runs.slice(runStart, runEnd) : null,
       extras: special?.extras ?? null,
@@ -200,7 +200,7 @@ export class BlockBuilder implements Packed {
       text[end++] = code;
     }
     this.length = end;
-    this.push(id, 0, cells);
+    this.pushPiece(id, 0, cells);
     return true;
   }
 
@@ -213,8 +213,8 @@ export class BlockBuilder implements Packed {
       this.length += built.cells;
     }
     this.addRuns(built.styleRuns, built.styleWords);
-    this.special(wide, wide === null ? null : built.finishUnits(), built.finishExtras());
-    this.push(id, offset, built.cells);
+    this.addSpecial(wide, wide === null ? null : built.finishUnits(), built.finishExtras());
+    this.pushPiece(id, offset, built.cells);
     built.clear();
   }
 
@@ -225,8 +225,8 @@ export class BlockBuilder implements Packed {
       this.length += this.text.write(text, this.length, "latin1");
     }
     if (runs !== null) this.addRuns(runs, runs.length);
-    this.special(units === null ? null : text, units, extras);
-    this.push(segment.id, segment.offset, segment.cells);
+    this.addSpecial(units === null ? null : text, units, extras);
+    this.pushPiece(segment.id, segment.offset, segment.cells);
   }
 
   /** Removes the last piece. */
@@ -271,7 +271,7 @@ export class BlockBuilder implements Packed {
     this.specials = null;
   }
 
-  private push(id: number, offset: number, cells: number): void {
+  private pushPiece(id: number, offset: number, cells: number): void {
     const at = this.count++;
     if (at === 0) this.firstId = id;
     this.ids[at] = id - this.firstId;
@@ -282,7 +282,7 @@ export class BlockBuilder implements Packed {
     if (this.offsets !== null) this.offsets[at] = offset;
   }
 
-  private special(text: string | null, units: Uint8Array | null, extras: readonly CellExtra[] | null): void {
+  private addSpecial(text: string | null, units: Uint8Array | null, extras: readonly CellExtra[] | null): void {
     if (text === null && extras === null) return;
     const special = { text, units, extras };
     this.specials ??= new Map();
@@ -322,16 +322,16 @@ export class RetiredLines {
   }
 
   /** Whether every piece begins its line. */
-  get whole(): boolean {
-    return this.pieces.whole;
+  get areWhole(): boolean {
+    return this.pieces.areWhole;
   }
 
-  id(index: number): number {
-    return this.pieces.id(this.from + index);
+  lineId(index: number): number {
+    return this.pieces.lineId(this.from + index);
   }
 
-  begins(index: number): boolean {
-    return this.pieces.begins(this.from + index);
+  beginsLine(index: number): boolean {
+    return this.pieces.beginsLine(this.from + index);
   }
 
   text(index: number): string {

@@ -3,7 +3,7 @@
  * request, which never comes for nearly all of them. Never changes.
  */
 
-import { isSimple, LineReader, usedCellsOf } from "../bypass/plain-line.ts";
+import { isSimpleLine, LineReader, usedCellsOf } from "../bypass/plain-line.ts";
 import type { Pieces } from "./packed-block.ts";
 import type { Segment } from "./segment.ts";
 import { SegmentBuilder } from "./segment-builder.ts";
@@ -16,7 +16,7 @@ const reader = new LineReader();
 const builder = new SegmentBuilder();
 
 export class RawLines implements Pieces {
-  readonly whole = true;
+  readonly areWhole = true;
 
   /**
    * @param source contains the lines; those bytes are copied
@@ -24,7 +24,7 @@ export class RawLines implements Pieces {
    * @param words `LineReader.word` of each
    * @param cols width of the terminal that printed them
    */
-  static of(
+  static copyFrom(
     firstId: number,
     source: Uint8Array,
     starts: Uint32Array,
@@ -60,28 +60,28 @@ export class RawLines implements Pieces {
     return to - from;
   }
 
-  id(at: number): number {
-    return this.firstId + at;
+  lineId(index: number): number {
+    return this.firstId + index;
   }
 
-  cellEnd(at: number): number {
-    return this.segment(at).cells;
+  cellEnd(index: number): number {
+    return this.segment(index).cells;
   }
 
-  begins(): boolean {
+  beginsLine(): boolean {
     return true;
   }
 
-  text(at: number): string {
-    const word = this.words[at] ?? 0;
-    if (!isSimple(word)) return this.segment(at).text;
-    const start = this.starts[at] ?? 0;
+  text(index: number): string {
+    const word = this.words[index] ?? 0;
+    if (!isSimpleLine(word)) return this.segment(index).text;
+    const start = this.starts[index] ?? 0;
     return this.source.toString("latin1", start, start + usedCellsOf(word));
   }
 
-  segment(at: number): Segment {
-    reader.pack(this.source, this.starts[at] ?? 0, this.cols, usedCellsOf(this.words[at] ?? 0), builder);
-    return builder.finish(this.id(at), 0);
+  segment(index: number): Segment {
+    reader.pack(this.source, this.starts[index] ?? 0, this.cols, usedCellsOf(this.words[index] ?? 0), builder);
+    return builder.finish(this.lineId(index), 0);
   }
 
   textLength(from: number, to: number): number {
@@ -91,7 +91,7 @@ export class RawLines implements Pieces {
   }
 
   lineBytes(from: number, to: number): Uint8Array | null {
-    for (let index = from; index < to; index++) if (!isSimple(this.words[index] ?? 0)) return null;
+    for (let index = from; index < to; index++) if (!isSimpleLine(this.words[index] ?? 0)) return null;
     return this.source.subarray(this.starts[from], this.starts[to] ?? this.source.length);
   }
 

@@ -32,8 +32,8 @@ export class SegmentBuilder {
   private bytes = Buffer.allocUnsafe(512);
   /** Whether some cell is not one Latin-1 character. */
   isWide = false;
-  private wide = new Uint16Array(512);
-  private wideBytes = Buffer.from(this.wide.buffer);
+  private wideText = new Uint16Array(512);
+  private wideBytes = Buffer.from(this.wideText.buffer);
   private units = new Uint8Array(0);
   private runs = new Uint32Array(64);
   private runWords = 0;
@@ -94,16 +94,16 @@ export class SegmentBuilder {
   /** From now on cells are not one byte each. */
   private widen(): void {
     this.isWide = true;
-    if (this.wide.length < this.length) this.growWide();
-    for (let i = 0; i < this.length; i++) this.wide[i] = this.bytes[i] ?? 0;
+    if (this.wideText.length < this.length) this.growWide();
+    for (let i = 0; i < this.length; i++) this.wideText[i] = this.bytes[i] ?? 0;
     if (this.units.length < this.cells) this.units = new Uint8Array(2 * this.cells);
     this.units.fill(1, 0, this.cells);
   }
 
   private growWide(): void {
     const wide = new Uint16Array(2 * (this.length + MAX_UNITS));
-    wide.set(this.wide);
-    this.wide = wide;
+    wide.set(this.wideText);
+    this.wideText = wide;
     this.wideBytes = Buffer.from(wide.buffer);
   }
 
@@ -114,19 +114,19 @@ export class SegmentBuilder {
       this.units = units;
     }
     for (let x = 0; x < count; x++) {
-      if (this.wide.length < this.length + MAX_UNITS) this.growWide();
-      const { wide } = this;
+      if (this.wideText.length < this.length + MAX_UNITS) this.growWide();
+      const { wideText } = this;
       const content = row._data[x * CELL_WORDS] ?? 0;
       const code = simpleCode(content, 0xd800);
       if (code >= 0) {
-        wide[this.length++] = code;
+        wideText[this.length++] = code;
         this.units[this.cells + x] = 1;
         continue;
       }
       // A cell with more units than a byte counts is a pile of combining marks; the pile is cut, not the line.
       const text = cellText(row, x);
       const units = Math.min(text.length, MAX_UNITS);
-      for (let k = 0; k < units; k++) wide[this.length++] = text.charCodeAt(k);
+      for (let k = 0; k < units; k++) wideText[this.length++] = text.charCodeAt(k);
       this.units[this.cells + x] = units;
     }
   }
@@ -145,7 +145,7 @@ export class SegmentBuilder {
       const fg = data[offset + 1] ?? 0;
       const bg = data[offset + 2] ?? 0;
       const x = offset / CELL_WORDS;
-      const extra = (bg & BG_EXTENDED) === 0 ? 0 : this.extra(extraAt(row, x, bg, links));
+      const extra = (bg & BG_EXTENDED) === 0 ? 0 : this.extraIndex(extraAt(row, x, bg, links));
       offset += CELL_WORDS;
       if (extra === 0) while (offset < end && data[offset + 1] === fg && data[offset + 2] === bg) offset += CELL_WORDS;
       this.addRun(this.cells + offset / CELL_WORDS, fg, (bg & BG_KEPT) >>> 0, extra);
@@ -169,7 +169,7 @@ export class SegmentBuilder {
     this.runWords += RUN_WORDS;
   }
 
-  private extra(extra: CellExtra | null): number {
+  private extraIndex(extra: CellExtra | null): number {
     if (extra === null) return 0;
     const index = this.extras.findLastIndex((other) => sameExtra(other, extra));
     if (index >= 0) return index + 1;

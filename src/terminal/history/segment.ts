@@ -45,7 +45,7 @@ export function runExtra(word: number): number {
 }
 
 /** Start of cell `cell` in the segment's text. */
-export function unitAt(segment: Segment, cell: number): number {
+export function unitOffset(segment: Segment, cell: number): number {
   if (segment.units === null) return Math.min(cell, segment.text.length);
   let unit = 0;
   const end = Math.min(cell, segment.cells);
@@ -59,7 +59,7 @@ export function segmentSpans(segment: Segment, from: number, to: number): Span[]
   const runs = segment.runs;
   const end = Math.min(to, segment.cells);
   if (from >= end) return spans;
-  if (runs === null) return [{ text: segment.text.slice(unitAt(segment, from), unitAt(segment, end)) }];
+  if (runs === null) return [{ text: segment.text.slice(unitOffset(segment, from), unitOffset(segment, end)) }];
   let start = 0;
   let lastFg = -1;
   let lastBg = -1;
@@ -68,7 +68,10 @@ export function segmentSpans(segment: Segment, from: number, to: number): Span[]
     if (stop > from) {
       const fg = runs[index + 1] ?? 0;
       const bg = (runs[index + 2] ?? 0) & SPAN_BG;
-      const text = segment.text.slice(unitAt(segment, Math.max(start, from)), unitAt(segment, Math.min(stop, end)));
+      const text = segment.text.slice(
+        unitOffset(segment, Math.max(start, from)),
+        unitOffset(segment, Math.min(stop, end)),
+      );
       const previous = spans.at(-1);
       if (previous !== undefined && fg === lastFg && bg === lastBg) previous.text += text;
       else spans.push(spanOf(text, fg, bg));
@@ -85,7 +88,7 @@ export function segmentCells(segment: Segment, from: number, to: number, cols: n
   const { text, units, runs, extras } = segment;
   const cells: Cell[] = [];
   const end = Math.min(to, from + cols, segment.cells);
-  let unit = unitAt(segment, from);
+  let unit = unitOffset(segment, from);
   let run = 0;
   for (let x = from; x < end; x++) {
     while (runs !== null && run < runs.length && runEnd(runs[run] ?? 0) <= x) run += RUN_WORDS;
@@ -109,7 +112,7 @@ export function segmentCells(segment: Segment, from: number, to: number, cols: n
 export function segmentLine(found: Segment, from: number, to: number, format: Format): Line {
   const segment = withoutPictures(found);
   if (format === "styled") return finishSpans(segmentSpans(segment, from, to));
-  return trimSpaces(segment.text.slice(unitAt(segment, from), unitAt(segment, to)));
+  return trimSpaces(segment.text.slice(unitOffset(segment, from), unitOffset(segment, to)));
 }
 
 /** Joins pieces of one logical line. */
@@ -154,7 +157,7 @@ export function withoutPictures(segment: Segment): Segment {
 }
 
 /** The segment as output: blanks replace pictures and cells from before the running command. */
-export function freshSegment(found: Segment): Segment {
+export function withoutStaleCells(found: Segment): Segment {
   const segment = withoutPictures(found);
   const { runs } = segment;
   if (runs === null || !hasStale(runs, 0, runs.length)) return segment;

@@ -12,13 +12,13 @@ import { BG_STALE, CELL_WORDS, type StoredRow, usedCells } from "../rows/xterm-r
 import type { History } from "./history.ts";
 import type { HotWindow } from "./hot-window.ts";
 import {
-  freshSegment,
   joinLine,
   type Segment,
   segmentCells,
   segmentSpans,
-  unitAt,
+  unitOffset,
   withoutPictures,
+  withoutStaleCells,
 } from "./segment.ts";
 
 export interface TextLine {
@@ -60,7 +60,7 @@ export class Transcript {
       const end = id === to.line ? to.col : Number.POSITIVE_INFINITY;
       if (end === 0) break;
       if (lines.length === 0 && id === from.line && (segments[0]?.offset ?? 0) > start) dropped++;
-      lines.push({ id, line: part(segments, start, end, format) });
+      lines.push({ id, line: cutLine(segments, start, end, format) });
     }
     return { lines, dropped };
   }
@@ -68,23 +68,23 @@ export class Transcript {
   /** A line's text, trailing blanks cut; null when the line is not retained. */
   text(id: number): string | null {
     const sole = this.source.hot.soleRow(id);
-    const simple = sole === null ? null : freshText(sole, usedCells(sole));
+    const simple = sole === null ? null : simpleFreshText(sole, usedCells(sole));
     if (simple !== null) return trimSpaces(simple);
     for (const { segments } of this.lines(id, id))
-      return part(segments, 0, Number.POSITIVE_INFINITY, "plain") as string;
+      return cutLine(segments, 0, Number.POSITIVE_INFINITY, "plain") as string;
     return null;
   }
 
   /** UTF-16 units of a line before a cell; cells past the written ones count as blanks. */
   unitsBefore({ line, col }: Position): number {
     const sole = this.source.hot.soleRow(line);
-    if (sole !== null && freshText(sole, Math.min(col, usedCells(sole))) !== null) return col;
+    if (sole !== null && simpleFreshText(sole, Math.min(col, usedCells(sole))) !== null) return col;
     let units = 0;
     let cells = 0;
     for (const { segments } of this.lines(line, line)) {
       for (const segment of segments) {
         const end = Math.min(segment.cells, Math.max(0, col - segment.offset));
-        units += unitAt(segment, end);
+        units += unitOffset(segment, end);
         cells = segment.offset + end;
       }
     }
@@ -94,7 +94,7 @@ export class Transcript {
   /** The inverse: the cell before which a line has this many units. */
   cellAt(line: number, index: number): number {
     const sole = this.source.hot.soleRow(line);
-    if (sole !== null && freshText(sole, usedCells(sole)) !== null) return index;
+    if (sole !== null && simpleFreshText(sole, usedCells(sole)) !== null) return index;
     let left = index;
     let cells = 0;
     for (const { segments } of this.lines(line, line)) {
@@ -104,7 +104,7 @@ export class Transcript {
         else if (segment.units === null) offset = left;
         else for (let unit = 0; unit < left; offset++) unit += segment.units[offset] ?? 0;
         cells = segment.offset + offset;
-        left -= unitAt(segment, offset);
+        left -= unitOffset(segment, offset);
         if (left <= 0) return cells;
       }
     }
@@ -114,16 +114,16 @@ export class Transcript {
   /** Text of a line from a cell on, trailing blanks cut. The cost depends on the text, not on the line's length. */
   lineFrom(id: number, cell: number): string {
     const { history, hot } = this.source;
-    const segments = [...history.segments(id, id, cell), ...hot.segments(id, id)].map(freshSegment);
-    return part(segments, cell, Number.POSITIVE_INFINITY, "plain") as string;
+    const segments = [...history.segments(id, id, cell), ...hot.segments(id, id)].map(withoutStaleCells);
+    return cutLine(segments, cell, Number.POSITIVE_INFINITY, "plain") as string;
   }
 
   /** The part of a line that has left the screen, and thus no longer changes, from the end of an earlier result. */
-  settled(id: number, from: number): { readonly text: string; readonly end: number } {
+  settledText(id: number, from: number): { readonly text: string; readonly end: number } {
     let text = "";
     let end = from;
     for (const segment of this.source.history.segments(id, id, from)) {
-      text += freshSegment(segment).text;
+      text += withoutStaleCells(segment).text;
       end = segment.offset + segment.cells;
     }
     return { text, end };
@@ -135,7 +135,7 @@ export class Transcript {
     for (const { id, segments } of this.lines(fromId, toId, withoutPictures)) {
       const text = segments.length === 1 ? (segments[0]?.text ?? "") : segments.map((segment) => segment.text).join("");
       if (!test(trimSpaces(text))) continue;
-      found.push({ id, line: part(segments, 0, Number.POSITIVE_INFINITY, format) });
+      found.push({ id, line: cutLine(segments, 0, Number.POSITIVE_INFINITY, format) });
       if (found.length > 2 * limit) found.splice(0, found.length - limit);
     }
     return found.length > limit ? found.slice(-limit) : found;
@@ -156,7 +156,11 @@ export class Transcript {
   }
 
   /** Logical lines with their segments. */
-  private *lines(fromId: number, toId: number, read = freshSegment): Generator<{ id: number; segments: Segment[] }> {
+  private *lines(
+    fromId: number,
+    toId: number,
+    read = withoutStaleCells,
+  ): Generator<{ id: number; segments: Segment[] }> {
     let segments: Segment[] = [];
     for (const source of [this.source.history, this.source.hot]) {
       for (const segment of source.segments(fromId, toId)) {
@@ -174,13 +178,13 @@ export class Transcript {
 }
 
 /** The first cells of a row if all are simple and none predates the command, else null. */
-function freshText(row: StoredRow, cells: number): string | null {
+function simpleFreshText(row: StoredRow, cells: number): string | null {
   for (let x = 0; x < cells; x++) if (((row._data[x * CELL_WORDS + 2] ?? 0) & BG_STALE) !== 0) return null;
   return simpleText(row, 0, cells);
 }
 
 /** The cells from `start` to `end` of a logical line. */
-function part(segments: readonly Segment[], start: number, end: number, format: Format): Line {
+function cutLine(segments: readonly Segment[], start: number, end: number, format: Format): Line {
   if (format === "styled") {
     return joinLine(
       segments.map((segment) => segmentSpans(segment, Math.max(0, start - segment.offset), end - segment.offset)),
@@ -190,7 +194,7 @@ function part(segments: readonly Segment[], start: number, end: number, format: 
   for (const segment of segments) {
     const from = Math.max(0, start - segment.offset);
     const to = Math.min(end - segment.offset, segment.cells);
-    if (to > from) text += segment.text.slice(unitAt(segment, from), unitAt(segment, to));
+    if (to > from) text += segment.text.slice(unitOffset(segment, from), unitOffset(segment, to));
   }
   return trimSpaces(text);
 }

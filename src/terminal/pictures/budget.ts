@@ -27,7 +27,7 @@ export interface BudgetEntry {
 
 /** Oldest first. */
 const entries = new Set<BudgetEntry>();
-const taken = new Set<number>();
+const usedIds = new Set<number>();
 
 /** Adds an image, for which others may be dropped. */
 export function admit(entry: BudgetEntry): void {
@@ -66,12 +66,12 @@ export function takeId(highest = 0): number {
   for (;;) {
     const low = FIRST_ID + Math.floor(Math.random() * (MAX_ID - FIRST_ID));
     const id = highest * 0x100_0000 + low;
-    if (taken.has(id)) continue;
-    taken.add(id);
+    if (usedIds.has(id)) continue;
+    usedIds.add(id);
     return id;
   }
 }
 
 export function freeId(id: number): void {
-  taken.delete(id);
+  usedIds.delete(id);
 }

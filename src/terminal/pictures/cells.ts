@@ -61,7 +61,7 @@ export function colorId(fg: number): number {
  * A program's placeholders with all omitted numbers.
  * @param before the cell left of the first one, in the same style
  */
-export function completed(
+export function completePlaceholders(
   text: string,
   before: Placeholder | null,
 ): { readonly text: string; readonly highest: number } {

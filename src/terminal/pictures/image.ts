@@ -1,39 +1,39 @@
 /** One image of a program, under its own number, and its display. */
 import { admit, type BudgetEntry, freeId, release, takeId } from "./budget.ts";
 import type { PictureCommand } from "./command.ts";
-import type { Picture, PicturePlace } from "./picture.ts";
-import { cut, type ImageRect, type Pixels } from "./pixels.ts";
+import type { Picture, PictureSize } from "./picture.ts";
+import { cutPixels, type ImageRect, type Pixels } from "./pixels.ts";
 
 /** Maximum displayed pictures of an image. */
 const MAX_DISPLAYED = 64;
 
-interface Placed extends PicturePlace {
+interface Placement extends PictureSize {
   readonly part: ImageRect;
 }
 
-interface OwnPicture extends Picture {
-  readonly places: Map<number, PicturePlace>;
-  isOver: boolean;
+interface DisplayableImage extends Picture {
+  readonly places: Map<number, PictureSize>;
+  isFinished: boolean;
   /** Identifies the displayed part of the image, and its size. */
   readonly shape: string;
 }
 
 /** A placement: a picture of its own, so that erasing one keeps the others. */
-export interface Displayed {
+export interface DisplayedPicture {
   readonly image: Image;
   /** The program's number for it; 0: none. */
   readonly number: number;
   readonly z: number;
-  readonly picture: OwnPicture;
-  readonly place: PicturePlace;
+  readonly picture: DisplayableImage;
+  readonly size: PictureSize;
 }
 
 export class Image {
-  displayed: Displayed[] = [];
+  displayed: DisplayedPicture[] = [];
   /** Displayed by the program's own placeholders. */
-  private virtual: OwnPicture | null = null;
+  private virtualPicture: DisplayableImage | null = null;
   /** A picture displayed before, kept for the next display: terminals still have it. */
-  private spare: OwnPicture | null = null;
+  private spare: DisplayableImage | null = null;
   private entry: BudgetEntry | null = null;
 
   constructor(
@@ -46,15 +46,15 @@ export class Image {
   ) {}
 
   get isDisplayed(): boolean {
-    return this.displayed.length > 0 || (this.virtual?.places.size ?? 0) > 0;
+    return this.displayed.length > 0 || (this.virtualPicture?.places.size ?? 0) > 0;
   }
 
   get pictures(): readonly Picture[] {
-    const { displayed, virtual, spare } = this;
-    return [...displayed.map(({ picture }) => picture), ...[virtual, spare].filter((each) => each !== null)];
+    const { displayed, virtualPicture, spare } = this;
+    return [...displayed.map(({ picture }) => picture), ...[virtualPicture, spare].filter((each) => each !== null)];
   }
 
-  admit(dropped: () => void): void {
+  admit(onDropped: () => void): void {
     const self = this;
     this.entry = {
       owner: this.owner,
@@ -62,22 +62,26 @@ export class Image {
       get isDisplayed() {
         return self.isDisplayed;
       },
-      drop: dropped,
+      drop: onDropped,
     };
     admit(this.entry);
   }
 
   release(): void {
     if (this.entry !== null) release(this.entry);
-    for (const { picture } of this.displayed) end(picture);
-    end(this.spare);
+    for (const { picture } of this.displayed) finishPicture(picture);
+    finishPicture(this.spare);
     this.displayed = [];
     this.spare = null;
     this.hideVirtual(0);
   }
 
   /** The part and the size that a command requests. */
-  placed(command: PictureCommand, cell: { readonly width: number; readonly height: number }, most: number): Placed {
+  computePlacement(
+    command: PictureCommand,
+    cell: { readonly width: number; readonly height: number },
+    most: number,
+  ): Placement {
     const { pixels } = this;
     const x = Math.min(command.count("x"), pixels.width - 1);
     const y = Math.min(command.count("y"), pixels.height - 1);
@@ -93,52 +97,58 @@ export class Image {
     return { part: { x, y, width, height }, cols: Math.min(cols, most), rows: Math.min(rows, most) };
   }
 
-  display(number: number, z: number, { part, cols, rows }: Placed): Displayed {
-    const place = { cols, rows };
-    const shape = JSON.stringify([part, place]);
+  display(number: number, z: number, { part, cols, rows }: Placement): DisplayedPicture {
+    const size = { cols, rows };
+    const shape = JSON.stringify([part, size]);
     const { spare } = this;
     const isSame = spare?.shape === shape;
     const picture = isSame
       ? spare
-      : { id: takeId(), pixels: cut(this.pixels, part), places: new Map(), shape, isOver: false };
+      : { id: takeId(), pixels: cutPixels(this.pixels, part), places: new Map(), shape, isFinished: false };
     if (isSame) this.spare = null;
-    picture.places.set(1, place);
-    const displayed = { image: this, number, z, picture, place };
+    picture.places.set(1, size);
+    const displayed = { image: this, number, z, picture, size };
     this.displayed.push(displayed);
     const oldest = this.displayed[0];
     if (this.displayed.length > MAX_DISPLAYED && oldest !== undefined) this.hide(oldest);
     return displayed;
   }
 
-  hide(displayed: Displayed): void {
+  hide(displayed: DisplayedPicture): void {
     this.displayed = this.displayed.filter((each) => each !== displayed);
     displayed.picture.places.clear();
-    end(this.spare);
+    finishPicture(this.spare);
     this.spare = displayed.picture;
   }
 
   /** @param id wsh's id for the program's number */
-  displayVirtually(id: number, number: number, { part, cols, rows }: Placed): void {
-    if (this.virtual?.id !== id) {
+  displayVirtually(id: number, number: number, { part, cols, rows }: Placement): void {
+    if (this.virtualPicture?.id !== id) {
       this.hideVirtual(0);
-      this.virtual = { id, pixels: cut(this.pixels, part), places: new Map(), shape: "", isOver: false };
+      this.virtualPicture = {
+        id,
+        pixels: cutPixels(this.pixels, part),
+        places: new Map(),
+        shape: "",
+        isFinished: false,
+      };
     }
-    this.virtual.places.set(number, { cols, rows });
+    this.virtualPicture.places.set(number, { cols, rows });
   }
 
   /** @param number number of the placement; 0: all */
   hideVirtual(number: number): void {
-    if (number !== 0) this.virtual?.places.delete(number);
-    else if (this.virtual !== null) {
+    if (number !== 0) this.virtualPicture?.places.delete(number);
+    else if (this.virtualPicture !== null) {
       // The program still uses its id.
-      this.virtual.isOver = true;
-      this.virtual = null;
+      this.virtualPicture.isFinished = true;
+      this.virtualPicture = null;
     }
   }
 }
 
-function end(picture: OwnPicture | null): void {
+function finishPicture(picture: DisplayableImage | null): void {
   if (picture === null) return;
-  picture.isOver = true;
+  picture.isFinished = true;
   freeId(picture.id);
 }

@@ -7,13 +7,13 @@
  */
 import { MAX_PANE_BYTES } from "./budget.ts";
 import { PictureCommand } from "./command.ts";
-import { nextSerial, type Picture, type PicturePlace, type PictureSource } from "./picture.ts";
+import { nextSerial, type Picture, type PictureSize, type PictureSource } from "./picture.ts";
 import { readPixels } from "./pixels.ts";
 import { Upload } from "./upload.ts";
 
 interface LinkedPicture extends Picture {
-  readonly places: Map<number, PicturePlace>;
-  isOver: boolean;
+  readonly places: Map<number, PictureSize>;
+  isFinished: boolean;
 }
 
 export class LinkedPictures implements PictureSource {
@@ -24,16 +24,16 @@ export class LinkedPictures implements PictureSource {
   private upload: Upload | null = null;
 
   /** @param bytes complete commands (`PictureFeed`) */
-  take(bytes: Uint8Array): void {
+  handleCommands(bytes: Uint8Array): void {
     for (const [, text = ""] of Buffer.from(bytes)
       .toString("latin1")
       .matchAll(/\x1b_G([^\x1b]*)\x1b\\/g)) {
-      this.command(PictureCommand.parse(text));
+      this.handleCommand(PictureCommand.parse(text));
     }
     this.version++;
   }
 
-  private command(command: PictureCommand): void {
+  private handleCommand(command: PictureCommand): void {
     const id = command.count("i");
     switch (command.letter("a", "t")) {
       case "p":
@@ -47,18 +47,18 @@ export class LinkedPictures implements PictureSource {
       default:
         if (this.upload === null) this.upload = new Upload(command);
         else this.upload.add(command);
-        this.loaded(this.upload);
+        this.finishUpload(this.upload);
     }
   }
 
-  private loaded(upload: Upload): void {
-    if (!upload.isWhole) return;
+  private finishUpload(upload: Upload): void {
+    if (!upload.isComplete) return;
     this.upload = null;
     const pixels = upload.error ?? readPixels(upload.bytes(), upload.format);
     if (typeof pixels === "string") return;
     const id = upload.first.count("i");
     this.drop(id);
-    this.pictures.set(id, { id, pixels, places: new Map(), isOver: false });
+    this.pictures.set(id, { id, pixels, places: new Map(), isFinished: false });
     let held = 0;
     for (const { pixels } of this.pictures.values()) held += pixels.bytes.length;
     for (const [oldest, { pixels }] of this.pictures) {
@@ -71,7 +71,7 @@ export class LinkedPictures implements PictureSource {
   private drop(id: number): void {
     const picture = this.pictures.get(id);
     if (picture === undefined) return;
-    picture.isOver = true;
+    picture.isFinished = true;
     this.pictures.delete(id);
   }
 }

@@ -11,21 +11,21 @@ import type { Terminal } from "@xterm/headless";
 import { extraOf, sgrOf } from "../rows/styles.ts";
 import { penOf, type StoredRow, storedRow } from "../rows/xterm-row.ts";
 import { freeId, takeId } from "./budget.ts";
-import { colorId, completed, idStyle, pictureAt, placeholderAt } from "./cells.ts";
+import { colorId, completePlaceholders, idStyle, pictureAt, placeholderAt } from "./cells.ts";
 import { PictureCommand } from "./command.ts";
 import { MAX_CELLS } from "./diacritics.ts";
-import { type Displayed, Image } from "./image.ts";
+import { type DisplayedPicture, Image } from "./image.ts";
 import {
   nextSerial,
   type Picture,
-  type PicturePlace,
+  type PictureSize,
   type PictureSource,
   picturesUsed,
   pictureTerminals,
   sixelTerminals,
 } from "./picture.ts";
 import { readPixels } from "./pixels.ts";
-import { erasing, placing } from "./placing.ts";
+import { eraseOutput, pictureOutput } from "./placing.ts";
 import { decodeSixel } from "./sixel.ts";
 import { Upload } from "./upload.ts";
 
@@ -49,31 +49,31 @@ export class PanePictures implements PictureSource {
   private images: Image[] = [];
   private upload: Upload | null = null;
   /** Wsh's ids for the program's own placeholders. */
-  private readonly numbers = new Map<number, number>();
+  private readonly placeholderIds = new Map<number, number>();
 
   constructor(private readonly port: PanePicturesPort) {
     picturesUsed.now = true;
   }
 
   /** @param text a command without its end @returns the text to parse in its place */
-  command(text: string): string {
+  handleCommand(text: string): string {
     const command = PictureCommand.parse(text);
     const action = command.letter("a", "t");
     if (this.upload !== null && "tTq".includes(action)) {
       this.upload.add(command);
-      return this.loaded();
+      return this.finishUpload();
     }
     switch (action) {
       case "t":
       case "T":
       case "q":
         this.upload = new Upload(command);
-        return this.loaded();
+        return this.finishUpload();
       case "p":
-        return this.put(command, this.find(command));
+        return this.display(command, this.find(command));
       case "d":
         this.upload = null;
-        return this.remove(command);
+        return this.deletePictures(command);
       default:
         // A frame in parts is answered once, after the last.
         if (command.number("m") !== 1) this.answer(command, "ENOTSUPPORTED:animation is not supported");
@@ -82,7 +82,7 @@ export class PanePictures implements PictureSource {
   }
 
   /** Sixel graphics, which become an image without a number for the program. */
-  sixel(data: string): string {
+  showSixel(data: string): string {
     const { terminal, region, cell } = this.port;
     const { active } = terminal.buffer;
     const x = Math.min(active.cursorX, terminal.cols - 1);
@@ -90,33 +90,33 @@ export class PanePictures implements PictureSource {
     const pixels = decodeSixel(data, room);
     if (pixels === null) return "";
     const image = new Image(this, 0, 0, this.screen, pixels);
-    const place = image.placed(PictureCommand.parse(""), cell, MAX_CELLS);
-    this.forgetUnder(storedRow(active, active.baseY + active.cursorY), x, place);
+    const place = image.computePlacement(PictureCommand.parse(""), cell, MAX_CELLS);
+    this.forgetCovered(storedRow(active, active.baseY + active.cursorY), x, place);
     this.images.push(image);
-    image.admit(() => this.forget(image));
+    image.admit(() => this.forgetImage(image));
     const shown = image.display(0, 0, place);
-    this.changed();
-    return placing(terminal, region, { id: shown.picture.id, ...shown.place, cursor: "below" });
+    this.markChanged();
+    return pictureOutput(terminal, region, { id: shown.picture.id, ...shown.size, cursor: "below" });
   }
 
   /**
    * Drops the image without a number that another one is about to cover from the same cell: otherwise a film would keep
    * all its frames.
    */
-  private forgetUnder(row: StoredRow, x: number, { cols, rows }: PicturePlace): void {
+  private forgetCovered(row: StoredRow, x: number, { cols, rows }: PictureSize): void {
     const begins = placeholderAt(row, x);
     if (begins === null || begins.row !== 0 || begins.col !== 0) return;
     const id = pictureAt(row, x);
     const covered = this.images.find(
       (image) =>
         image.id === 0 &&
-        image.displayed.some(({ picture, place }) => picture.id === id && place.cols <= cols && place.rows <= rows),
+        image.displayed.some(({ picture, size }) => picture.id === id && size.cols <= cols && size.rows <= rows),
     );
-    if (covered !== undefined) this.forget(covered);
+    if (covered !== undefined) this.forgetImage(covered);
   }
 
   /** A program's own placeholders, with ids of wsh. */
-  placeholders(text: string): string {
+  convertPlaceholders(text: string): string {
     const { terminal } = this.port;
     const { fg, bg, extended } = penOf(terminal);
     const { active } = terminal.buffer;
@@ -124,10 +124,10 @@ export class PanePictures implements PictureSource {
     const row = storedRow(active, active.baseY + active.cursorY);
     const left = active.cursorX > 0 ? placeholderAt(row, active.cursorX - 1) : null;
     const isSame =
-      left !== null && this.numbers.get(low + left.highest * 0x100_0000) === pictureAt(row, active.cursorX - 1);
-    const whole = completed(text, isSame ? left : null);
+      left !== null && this.placeholderIds.get(low + left.highest * 0x100_0000) === pictureAt(row, active.cursorX - 1);
+    const whole = completePlaceholders(text, isSame ? left : null);
     if (low === 0) return whole.text;
-    const id = this.numberOf(low + whole.highest * 0x100_0000);
+    const id = this.placeholderId(low + whole.highest * 0x100_0000);
     return `\x1b[${idStyle(id)}m${whole.text}${sgrOf(fg, bg, extraOf(extended, null))}`;
   }
 
@@ -135,18 +135,18 @@ export class PanePictures implements PictureSource {
   reset(): void {
     this.upload = null;
     for (const image of this.images.splice(0)) image.release();
-    this.changed();
+    this.markChanged();
   }
 
   /** Images of a full-screen program are dropped with its screen. */
-  leftAlternate(): void {
-    for (const image of this.images.filter(({ screen }) => screen === "alternate")) this.forget(image);
+  handleAlternateExit(): void {
+    for (const image of this.images.filter(({ screen }) => screen === "alternate")) this.forgetImage(image);
   }
 
   dispose(): void {
     this.reset();
-    for (const id of this.numbers.values()) freeId(id);
-    this.numbers.clear();
+    for (const id of this.placeholderIds.values()) freeId(id);
+    this.placeholderIds.clear();
   }
 
   private get screen(): "normal" | "alternate" {
@@ -154,16 +154,16 @@ export class PanePictures implements PictureSource {
   }
 
   /** Wsh's id for a program's number of a picture; the same until it is forgotten. */
-  private numberOf(given: number): number {
-    const number = this.numbers.get(given);
+  private placeholderId(given: number): number {
+    const number = this.placeholderIds.get(given);
     if (number !== undefined) return number;
-    const [oldest] = this.numbers;
-    if (this.numbers.size >= MAX_NUMBERS && oldest !== undefined) {
-      this.numbers.delete(oldest[0]);
+    const [oldest] = this.placeholderIds;
+    if (this.placeholderIds.size >= MAX_NUMBERS && oldest !== undefined) {
+      this.placeholderIds.delete(oldest[0]);
       freeId(oldest[1]);
     }
     const id = takeId(Math.floor(given / 0x100_0000));
-    this.numbers.set(given, id);
+    this.placeholderIds.set(given, id);
     return id;
   }
 
@@ -179,9 +179,9 @@ export class PanePictures implements PictureSource {
   }
 
   /** The upload has received another part. */
-  private loaded(): string {
+  private finishUpload(): string {
     const { upload } = this;
-    if (upload === null || !upload.isWhole) return "";
+    if (upload === null || !upload.isComplete) return "";
     this.upload = null;
     const { first } = upload;
     if (first.count("i") > 0 && first.count("I") > 0) return this.answer(first, "EINVAL:both an id and a number");
@@ -189,7 +189,7 @@ export class PanePictures implements PictureSource {
     if (typeof pixels === "string") return this.answer(first, pixels);
     if (first.letter("a") === "q") return this.answer(first, "OK");
     const picture = first.count("i") > 0 ? this.find(first) : null;
-    const erased = picture === null ? "" : this.erase(picture.displayed) + this.forget(picture);
+    const erased = picture === null ? "" : this.erase(picture.displayed) + this.forgetImage(picture);
     const number = first.count("I");
     const image = new Image(
       this,
@@ -199,8 +199,8 @@ export class PanePictures implements PictureSource {
       pixels,
     );
     this.images.push(image);
-    image.admit(() => this.forget(image));
-    if (first.letter("a") === "T") return erased + this.put(first, image);
+    image.admit(() => this.forgetImage(image));
+    if (first.letter("a") === "T") return erased + this.display(first, image);
     this.answer(first, "OK", image);
     return erased;
   }
@@ -213,29 +213,29 @@ export class PanePictures implements PictureSource {
     }
   }
 
-  private put(command: PictureCommand, image: Image | null): string {
+  private display(command: PictureCommand, image: Image | null): string {
     if (image === null) return this.answer(command, "ENOENT:no image with this id");
     if (command.has("P") && command.count("P") > 0)
       return this.answer(command, "ENOTSUPPORTED:relative placements are not supported", image);
     const number = image.id === 0 ? 0 : command.count("p");
-    const place = image.placed(command, this.port.cell, MAX_CELLS);
+    const place = image.computePlacement(command, this.port.cell, MAX_CELLS);
     if (command.number("U") === 1) {
-      image.displayVirtually(this.numberOf(image.id), number, place);
-      this.changed();
+      image.displayVirtually(this.placeholderId(image.id), number, place);
+      this.markChanged();
       return this.answer(command, "OK", image);
     }
     const before = number === 0 ? [] : image.displayed.filter((each) => each.number === number);
     const erased = this.erase(before);
     const shown = image.display(number, command.number("z"), place);
-    this.changed();
+    this.markChanged();
     this.answer(command, "OK", image);
     const { terminal, region } = this.port;
     // Erasing output restores the cursor.
     const cursor = command.number("C") === 1 ? "stays" : "after";
-    return erased + placing(terminal, region, { id: shown.picture.id, ...shown.place, cursor });
+    return erased + pictureOutput(terminal, region, { id: shown.picture.id, ...shown.size, cursor });
   }
 
-  private remove(command: PictureCommand): string {
+  private deletePictures(command: PictureCommand): string {
     const kind = command.letter("d", "a");
     const lower = kind.toLowerCase();
     const { terminal } = this.port;
@@ -243,7 +243,7 @@ export class PanePictures implements PictureSource {
     const placement = command.count("p");
     const of = this.images.filter(({ screen }) => screen === this.screen);
     let images: Image[] = [];
-    let displayed: Displayed[] = [];
+    let displayed: DisplayedPicture[] = [];
     const [x, y] = lower === "c" ? [active.cursorX + 1, active.cursorY + 1] : [command.count("x"), command.count("y")];
     if (lower === "i" || lower === "n") {
       const image = this.find(command);
@@ -269,8 +269,8 @@ export class PanePictures implements PictureSource {
       ...images,
       ...of.filter((image) => image.id === 0 || displayed.some((each) => each.image === image)),
     ]);
-    for (const image of concerned) if ((isFreed || image.id === 0) && !image.isDisplayed) this.forget(image);
-    this.changed();
+    for (const image of concerned) if ((isFreed || image.id === 0) && !image.isDisplayed) this.forgetImage(image);
+    this.markChanged();
     return erased;
   }
 
@@ -291,21 +291,21 @@ export class PanePictures implements PictureSource {
   }
 
   /** Marks them as no longer displayed. @returns output that erases their cells */
-  private erase(displayed: readonly Displayed[]): string {
+  private erase(displayed: readonly DisplayedPicture[]): string {
     if (displayed.length === 0) return "";
     const ids = new Set(displayed.map(({ picture }) => picture.id));
     for (const each of displayed) each.image.hide(each);
-    return erasing(this.port.terminal, this.port.region, ids);
+    return eraseOutput(this.port.terminal, this.port.region, ids);
   }
 
-  private forget(image: Image): "" {
+  private forgetImage(image: Image): "" {
     this.images = this.images.filter((each) => each !== image);
     image.release();
-    this.changed();
+    this.markChanged();
     return "";
   }
 
-  private changed(): void {
+  private markChanged(): void {
     this.version++;
     this.pictures.clear();
     for (const image of this.images) for (const picture of image.pictures) this.pictures.set(picture.id, picture);

@@ -4,7 +4,7 @@
  */
 import type { Pixels } from "./pixels.ts";
 
-export interface PicturePlace {
+export interface PictureSize {
   readonly cols: number;
   readonly rows: number;
 }
@@ -15,9 +15,9 @@ export interface Picture {
   readonly id: number;
   readonly pixels: Pixels;
   /** By number of the placement; empty: it is not displayed now. */
-  readonly places: ReadonlyMap<number, PicturePlace>;
+  readonly places: ReadonlyMap<number, PictureSize>;
   /** Whether nothing will display it again. */
-  readonly isOver: boolean;
+  readonly isFinished: boolean;
 }
 
 /** The pictures of one program. */

@@ -10,10 +10,10 @@ import type * as Pane from "./pane-pictures.ts";
 import type { PictureSource } from "./picture.ts";
 
 /** Cell size of a terminal that does not report it. */
-const USUAL_CELL = { width: 8, height: 16 };
+const DEFAULT_CELL = { width: 8, height: 16 };
 
 export class Pictures {
-  private pane: Pane.PanePictures | null = null;
+  private panePictures: Pane.PanePictures | null = null;
 
   constructor(
     private readonly terminal: Terminal,
@@ -24,26 +24,28 @@ export class Pictures {
 
   /** Null while the program has no pictures. */
   get source(): PictureSource | null {
-    return this.pane;
+    return this.panePictures;
   }
 
   /** @param text a command (from its `G` on), or placeholders @returns the text to parse in its place */
-  take(text: string): string {
-    this.pane ??= this.load();
-    return text.startsWith(PLACEHOLDER) ? this.pane.placeholders(text) : this.pane.command(text.slice(1));
+  convert(text: string): string {
+    this.panePictures ??= this.load();
+    return text.startsWith(PLACEHOLDER)
+      ? this.panePictures.convertPlaceholders(text)
+      : this.panePictures.handleCommand(text.slice(1));
   }
 
   /** @param put parses the replacement of sixel graphics */
   readSixel(put: (text: string) => void): void {
     this.terminal.parser.registerDcsHandler({ final: "q" }, (data) => {
-      this.pane ??= this.load();
-      put(this.pane.sixel(data));
+      this.panePictures ??= this.load();
+      put(this.panePictures.showSixel(data));
       return true;
     });
   }
 
   dispose(): void {
-    this.pane?.dispose();
+    this.panePictures?.dispose();
   }
 
   private load(): Pane.PanePictures {
@@ -53,10 +55,10 @@ export class Pictures {
       terminal,
       reply,
       get region() {
-        return modes.of(terminal.buffer.active.type);
+        return modes.bufferState(terminal.buffer.active.type);
       },
       get cell() {
-        return profile().cell ?? USUAL_CELL;
+        return profile().cell ?? DEFAULT_CELL;
       },
     });
     terminal.parser.registerEscHandler({ final: "c" }, () => {
@@ -64,7 +66,7 @@ export class Pictures {
       return false;
     });
     terminal.buffer.onBufferChange(({ type }) => {
-      if (type === "normal") pane.leftAlternate();
+      if (type === "normal") pane.handleAlternateExit();
     });
     return pane;
   }

@@ -35,13 +35,13 @@ export interface ImageRect {
 /** @returns the image, or the error in the protocol's form */
 export function readPixels(
   bytes: Buffer,
-  given: { readonly format: number; readonly compression: string; readonly width: number; readonly height: number },
+  declared: { readonly format: number; readonly compression: string; readonly width: number; readonly height: number },
 ): Pixels | string {
-  const format = given.format === 0 ? RGBA : given.format;
-  const isCompressed = given.compression === "z";
+  const format = declared.format === 0 ? RGBA : declared.format;
+  const isCompressed = declared.compression === "z";
   if (format !== PNG && format !== RGB && format !== RGBA) return `EINVAL:unknown format ${format}`;
-  if (given.compression !== "" && !isCompressed) return "EINVAL:unknown compression";
-  const size = format === PNG && !isCompressed ? pngSize(bytes) : given;
+  if (declared.compression !== "" && !isCompressed) return "EINVAL:unknown compression";
+  const size = format === PNG && !isCompressed ? pngSize(bytes) : declared;
   if (size === null) return "EBADPNG:not a PNG";
   const { width, height } = size;
   if (width === 0 || height === 0) return "EINVAL:zero width or height";
@@ -64,7 +64,7 @@ function isZlib(bytes: Buffer): boolean {
 }
 
 /** A part of an image; for a PNG, or for an image too large to be cut here, the whole. */
-export function cut(image: Pixels, { x, y, width, height }: ImageRect): Pixels {
+export function cutPixels(image: Pixels, { x, y, width, height }: ImageRect): Pixels {
   const isWhole = x === 0 && y === 0 && width === image.width && height === image.height;
   if (isWhole || image.format === PNG || image.width * image.height > MAX_CUT_PIXELS) return image;
   const size = image.format / 8;

@@ -21,7 +21,11 @@ interface PlacedPicture {
 }
 
 /** Draws at the cursor, cut at the right edge; like kitty, scrolls until the last row has room. */
-export function placing(terminal: Terminal, { bottom }: Region, { id, cols, rows, cursor }: PlacedPicture): string {
+export function pictureOutput(
+  terminal: Terminal,
+  { bottom }: Region,
+  { id, cols, rows, cursor }: PlacedPicture,
+): string {
   const { cursorX, cursorY } = terminal.buffer.active;
   const stays = cursor === "stays";
   const wraps = cursorX >= terminal.cols && cursor === "after";
@@ -41,7 +45,7 @@ export function placing(terminal: Terminal, { bottom }: Region, { id, cols, rows
 }
 
 /** Blanks for the cells of these pictures; the cursor returns to its position. */
-export function erasing(terminal: Terminal, { top }: Region, ids: ReadonlySet<number>): string {
+export function eraseOutput(terminal: Terminal, { top }: Region, ids: ReadonlySet<number>): string {
   const { active } = terminal.buffer;
   let out = "";
   for (let y = 0; y < terminal.rows; y++) {

@@ -18,7 +18,7 @@ const COARSE = 0xe0_e0_c0;
 /** Compression level of zlib: half the bytes of level 1 in about its time. */
 const LEVEL = 3;
 
-export interface Drawn {
+export interface IndexedImage {
   readonly width: number;
   readonly height: number;
   /** Numbers of colours, row by row. */
@@ -27,7 +27,7 @@ export interface Drawn {
   readonly colors: readonly number[];
 }
 
-export function encodePng({ width, height, numbers, colors }: Drawn): Pixels {
+export function encodePng({ width, height, numbers, colors }: IndexedImage): Pixels {
   const isSmall = colors.length <= MAX_PALETTE;
   const size = isSmall ? 1 : 4;
   const raw = Buffer.alloc(height * (width * size + 1));
@@ -43,12 +43,12 @@ export function encodePng({ width, height, numbers, colors }: Drawn): Pixels {
   const palette = Buffer.alloc(colors.length * 3);
   if (isSmall) for (const [n, color] of colors.entries()) palette.writeUIntBE(Math.max(0, color), n * 3, 3);
   const header = pngHeader(width, height, isSmall ? PALETTE : RGBA);
-  const chunks = isSmall ? [chunk("PLTE", palette), chunk("tRNS", Buffer.of(0))] : [];
-  return pixels(width, height, [header, ...chunks, chunk("IDAT", deflateSync(raw, { level: LEVEL }))]);
+  const chunks = isSmall ? [pngChunk("PLTE", palette), pngChunk("tRNS", Buffer.of(0))] : [];
+  return pngPixels(width, height, [header, ...chunks, pngChunk("IDAT", deflateSync(raw, { level: LEVEL }))]);
 }
 
 /** Decodes an image that was created here; null: it was not. */
-export function decodePng({ format, isCompressed, width, height, bytes }: Pixels): Drawn | null {
+export function decodePng({ format, isCompressed, width, height, bytes }: Pixels): IndexedImage | null {
   if (format !== PNG || isCompressed) return null;
   const chunks = new Map<string, Buffer>();
   for (let at = SIGNATURE.length; at + 12 <= bytes.length; ) {
@@ -96,8 +96,8 @@ export function decodePng({ format, isCompressed, width, height, bytes }: Pixels
   return { width, height, numbers, colors };
 }
 
-function pixels(width: number, height: number, chunks: readonly Buffer[]): Pixels {
-  const bytes = Buffer.concat([SIGNATURE, ...chunks, chunk("IEND", Buffer.alloc(0))]);
+function pngPixels(width: number, height: number, chunks: readonly Buffer[]): Pixels {
+  const bytes = Buffer.concat([SIGNATURE, ...chunks, pngChunk("IEND", Buffer.alloc(0))]);
   return { format: PNG, isCompressed: false, width, height, bytes };
 }
 
@@ -106,10 +106,10 @@ function pngHeader(width: number, height: number, type: number): Buffer {
   data.writeUInt32BE(width, 0);
   data.writeUInt32BE(height, 4);
   data.set([8, type], 8);
-  return chunk("IHDR", data);
+  return pngChunk("IHDR", data);
 }
 
-function chunk(type: string, data: Buffer): Buffer {
+function pngChunk(type: string, data: Buffer): Buffer {
   const typed = Buffer.concat([Buffer.from(type, "latin1"), data]);
   const made = Buffer.alloc(typed.length + 8);
   made.writeUInt32BE(data.length, 0);

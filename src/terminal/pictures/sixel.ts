@@ -33,7 +33,7 @@ const FIRST_COLORS =
     .split(" ")
     .map((color) => color.split(",").map(Number));
 
-interface Room {
+interface SixelBounds {
   /** Maximum pixels, from its start to the edge of the screen, and to the last row that a picture may have. */
   readonly width: number;
   readonly height: number;
@@ -42,11 +42,11 @@ interface Room {
 }
 
 /** @param data after the `q` @returns null: nothing was drawn */
-export function decodeSixel(data: string, room: Room): Pixels | null {
+export function decodeSixel(data: string, room: SixelBounds): Pixels | null {
   const drawing = new Drawing(room);
   let repeat = 1;
   // A loop over codes: a regular expression for the commands takes four times as long.
-  for (let offset = 0; offset < data.length && !drawing.isOver; ) {
+  for (let offset = 0; offset < data.length && !drawing.isFull; ) {
     const code = data.charCodeAt(offset++);
     if (code >= FIRST_SIXEL && code <= LAST_SIXEL) {
       drawing.draw(code - FIRST_SIXEL, repeat);
@@ -63,11 +63,11 @@ export function decodeSixel(data: string, room: Room): Pixels | null {
         else break;
       }
       if (code === REPEAT) repeat = Math.max(1, numbers[0] ?? 1);
-      else if (code === COLOR) drawing.color(numbers);
+      else if (code === COLOR) drawing.setColor(numbers);
       else drawing.reserve(numbers[2] ?? 0, numbers[3] ?? 0);
     }
   }
-  return drawing.image();
+  return drawing.toPixels();
 }
 
 class Drawing {
@@ -75,19 +75,19 @@ class Drawing {
   private y = 0;
   private width = 0;
   private height = 0;
-  private work = 0;
+  private drawnPixels = 0;
   /** Numbers of colours, one array per band: the total size is not known in advance. */
   private readonly bands: Uint16Array[] = [];
   private readonly colors: number[] = [TRANSPARENT];
   private readonly registers = new Map<number, number>();
   private current: number;
 
-  constructor(private readonly room: Room) {
-    this.current = this.register(0);
+  constructor(private readonly room: SixelBounds) {
+    this.current = this.registerColor(0);
   }
 
-  get isOver(): boolean {
-    return this.y >= this.room.height || this.work > MAX_WORK;
+  get isFull(): boolean {
+    return this.y >= this.room.height || this.drawnPixels > MAX_WORK;
   }
 
   nextBand(): void {
@@ -102,34 +102,34 @@ class Drawing {
   }
 
   /** `#REGISTER`, or its definition: `;2;RED;GREEN;BLUE` in percent, `;1;HUE;LIGHTNESS;SATURATION`. */
-  color([register = 0, system, a = 0, b = 0, c = 0]: readonly number[]): void {
+  setColor([register = 0, system, a = 0, b = 0, c = 0]: readonly number[]): void {
     const at = register % REGISTERS;
-    if (system === 2) this.registers.set(at, this.add(rgb(a, b, c)));
+    if (system === 2) this.registers.set(at, this.addColor(rgbFromPercent(a, b, c)));
     // Blue is at 0 degrees.
-    else if (system === 1) this.registers.set(at, this.add(hls(a + 240, b, c)));
-    this.current = this.register(at);
+    else if (system === 1) this.registers.set(at, this.addColor(rgbFromHls(a + 240, b, c)));
+    this.current = this.registerColor(at);
   }
 
   draw(bits: number, count: number): void {
     const from = this.x;
     const to = Math.min(from + count, this.room.width);
     this.x = Math.min(from + count, this.room.width);
-    if (bits === 0 || to <= from || this.isOver) {
+    if (bits === 0 || to <= from || this.isFull) {
       this.reserve(to, 0);
       return;
     }
     this.reserve(to, this.y + 32 - Math.clz32(bits));
-    const band = this.band();
+    const band = this.currentBand();
     for (let row = 0; row < BAND; row++) {
       if ((bits & (1 << row)) === 0) continue;
       const start = row * this.room.width;
       for (let x = from; x < to; x++) band[start + x] = this.current;
-      this.work += to - from;
+      this.drawnPixels += to - from;
     }
   }
 
   /** The image, padded to whole cells. */
-  image(): Pixels | null {
+  toPixels(): Pixels | null {
     const { cell } = this.room;
     const width = Math.ceil(this.width / cell.width) * cell.width;
     const height = Math.ceil(this.height / cell.height) * cell.height;
@@ -155,7 +155,7 @@ class Drawing {
     return encodePng({ width, height, numbers, colors });
   }
 
-  private band(): Uint16Array {
+  private currentBand(): Uint16Array {
     const at = this.y / BAND;
     const existing = this.bands[at];
     if (existing !== undefined) return existing;
@@ -164,16 +164,16 @@ class Drawing {
     return made;
   }
 
-  private register(at: number): number {
+  private registerColor(at: number): number {
     const color = this.registers.get(at);
     if (color !== undefined) return color;
     const [r = 0, g = 0, b = 0] = FIRST_COLORS[at % FIRST_COLORS.length] ?? [];
-    const made = this.add(rgb(r, g, b));
+    const made = this.addColor(rgbFromPercent(r, g, b));
     this.registers.set(at, made);
     return made;
   }
 
-  private add(color: number): number {
+  private addColor(color: number): number {
     if (this.colors.length > MAX_COLORS) return MAX_COLORS;
     return this.colors.push(color) - 1;
   }
@@ -191,17 +191,17 @@ function nearestTo(color: number, colors: readonly number[]): number {
 }
 
 /** From percent. @returns 0xRRGGBB */
-function rgb(...levels: readonly [number, number, number]): number {
+function rgbFromPercent(...levels: readonly [number, number, number]): number {
   return levels.reduce((sum, level) => sum * 256 + Math.round((Math.min(level, 100) * 255) / 100), 0);
 }
 
 /** From a hue in degrees, red at 0, and percent. */
-function hls(hue: number, lightness: number, saturation: number): number {
+function rgbFromHls(hue: number, lightness: number, saturation: number): number {
   const light = Math.min(lightness, 100);
   const range = (Math.min(saturation, 100) / 100) * Math.min(light, 100 - light);
   const level = (n: number): number => {
     const k = (n + hue / 30) % 12;
     return light - range * Math.max(-1, Math.min(k - 3, 9 - k, 1));
   };
-  return rgb(level(0), level(8), level(4));
+  return rgbFromPercent(level(0), level(8), level(4));
 }

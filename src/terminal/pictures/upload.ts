@@ -3,7 +3,7 @@ import { MAX_IMAGE_BYTES } from "./budget.ts";
 import type { PictureCommand } from "./command.ts";
 
 export class Upload {
-  isWhole = false;
+  isComplete = false;
   private parts: Buffer[] = [];
   private length = 0;
 
@@ -16,7 +16,7 @@ export class Upload {
     this.length += bytes.length;
     if (this.length > MAX_IMAGE_BYTES) this.parts = [];
     else this.parts.push(bytes);
-    this.isWhole = command.number("m") !== 1;
+    this.isComplete = command.number("m") !== 1;
   }
 
   /** Its error in the protocol's form; null: none so far. */

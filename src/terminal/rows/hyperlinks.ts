@@ -8,14 +8,14 @@ const MAX_TARGET = 4_096;
 export class LinkTable {
   private readonly targets = new Map<number, string>();
   private readonly numbers = new Map<string, number>();
-  private next = 1;
+  private nextNumber = 1;
 
   /** The number of a target; 0 when it is too long. */
   add(target: string): number {
     if (target.length > MAX_TARGET) return 0;
     const existing = this.numbers.get(target);
     if (existing !== undefined) return existing;
-    const number = this.next++;
+    const number = this.nextNumber++;
     this.targets.set(number, target);
     this.numbers.set(target, number);
     if (this.targets.size > MAX_LINKS) {

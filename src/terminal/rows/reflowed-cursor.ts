@@ -6,7 +6,7 @@ import type { Position } from "../marks.ts";
 import { placeCursor, storedRow, wrappedCells } from "./xterm-row.ts";
 
 /** Its position on the normal screen, as a line counted from the emulator's first row, and cells into it. */
-export function cursorOf(buffer: IBuffer): Position {
+export function cursorPosition(buffer: IBuffer): Position {
   const { cursorX, cursorY } = buffer;
   const target = buffer.baseY + cursorY;
   let [line, cells] = [0, 0];
@@ -19,7 +19,7 @@ export function cursorOf(buffer: IBuffer): Position {
 }
 
 /** Puts it after the text that preceded it. */
-export function setCursor(terminal: Terminal, { line, col }: Position): void {
+export function restoreCursor(terminal: Terminal, { line, col }: Position): void {
   const buffer = terminal.buffer.normal;
   let offset = 0;
   for (let lines = 0; lines < line && offset + 1 < buffer.length; ) if (!storedRow(buffer, ++offset).isWrapped) lines++;

@@ -39,7 +39,7 @@ export function simpleText(row: StoredRow, from: number, to: number): string | n
 }
 
 /** A part of a picture reads as a blank. */
-function shownText(text: string): string {
+function blankPicture(text: string): string {
   return text.startsWith(PLACEHOLDER) ? " " : text;
 }
 
@@ -50,7 +50,7 @@ function rowText(row: StoredRow, from: number, to: number): string {
   let text = "";
   for (let x = from; x < to; x++) {
     const content = row._data[x * CELL_WORDS] ?? 0;
-    if ((content & HAS_CONTENT) !== 0) text += shownText(cellText(row, x));
+    if ((content & HAS_CONTENT) !== 0) text += blankPicture(cellText(row, x));
     else if (cellWidth(content) !== 0) text += " ";
   }
   return text;

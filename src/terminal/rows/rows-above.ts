@@ -8,14 +8,14 @@ import type { LinkTable } from "./hyperlinks.ts";
 import { rowCells } from "./row-text.ts";
 import type { StyleTable } from "./styles.ts";
 
-interface Rows {
+interface RowSources {
   readonly history: History;
   readonly hot: HotWindow;
   readonly links: LinkTable;
 }
 
 /** Number of rows between a former top of the normal screen and its current top; at most `limit`. */
-export function countAbove({ hot, history }: Rows, since: Position, limit: number): number {
+export function countAbove({ hot, history }: RowSources, since: Position, limit: number): number {
   const first = hot.indexOf(since);
   // Older ones are already packed: they are counted row by row.
   let packed = 0;
@@ -31,7 +31,7 @@ export function countAbove({ hot, history }: Rows, since: Position, limit: numbe
 
 /** The newest `limit` rows above the normal screen, as they would be painted, oldest first. */
 export function newestRows(
-  { hot, history, links }: Rows,
+  { hot, history, links }: RowSources,
   { limit, cols, styles }: { readonly limit: number; readonly cols: number; readonly styles: StyleTable },
 ): Row[] {
   const count = Math.max(0, Math.min(limit, history.rows + hot.above));

@@ -138,7 +138,7 @@ interface StyleEntry {
 /** One object per style and per ASCII cell of it. */
 export class StyleTable {
   private readonly entries = new Map<string, StyleEntry>();
-  private last: StyleEntry | null = null;
+  private lastEntry: StyleEntry | null = null;
   private lastFg = -1;
   private lastBg = -1;
 
@@ -152,7 +152,7 @@ export class StyleTable {
       entry = { style: fg === 0 && bg === 0 && extra === null ? plainStyle : makeStyle(fg, bg, extra), cells: [] };
       this.entries.set(key, entry);
     }
-    this.last = entry;
+    this.lastEntry = entry;
     this.lastFg = extra === null ? fg : -1;
     this.lastBg = bg;
   }
@@ -172,8 +172,8 @@ export class StyleTable {
   }
 
   private selected(): StyleEntry {
-    if (this.last === null) this.select(0, 0, null);
-    return this.last ?? { style: makeStyle(0, 0, null), cells: [] };
+    if (this.lastEntry === null) this.select(0, 0, null);
+    return this.lastEntry ?? { style: makeStyle(0, 0, null), cells: [] };
   }
 }
 

@@ -62,12 +62,12 @@ interface StoredBuffer extends IBuffer {
   readonly _buffer: { readonly lines: { get(y: number): StoredRow | undefined }; x: number; y: number };
 }
 
-let verified = false;
+let isLayoutVerified = false;
 
 function isStoredBuffer(buffer: IBuffer): buffer is StoredBuffer {
   // Checks one row per process: the layout depends on the package alone.
-  verified ||= "_buffer" in buffer && hasLines(buffer._buffer);
-  return verified;
+  isLayoutVerified ||= "_buffer" in buffer && hasLines(buffer._buffer);
+  return isLayoutVerified;
 }
 
 function hasLines(buffer: unknown): boolean {

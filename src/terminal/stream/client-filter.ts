@@ -34,7 +34,7 @@ export type Verdict = "keep" | "cut" | "stop" | "own" | "picture";
 export interface Classifier {
   (bytes: Uint8Array, sequence: Sequence, start: number, end: number): Verdict;
   /** Whether a sequence that is too long to wait for is hidden, judged by its beginning. */
-  hides(bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean;
+  hidesUnfinished(bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean;
 }
 
 /** OSC numbers whose contents are free text, in which "?" has no meaning. */
@@ -97,7 +97,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       case "esc":
         // HTS.
         if (bytes[end - 1] === 0x48 && end - sequence.start === 2) changed("tabs");
-        if (needsHelp(bytes, sequence.start, end)) return "stop";
+        if (needsCompletion(bytes, sequence.start, end)) return "stop";
         return passesEscape(bytes, sequence.start, end) ? "keep" : "cut";
       // After a string without a proper end some terminals, including tmux, take everything that follows as its
       // contents.
@@ -122,7 +122,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       }
     }
   };
-  const hides = (bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean => {
+  const hidesUnfinished = (bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean => {
     if (kind === "string" || kind === "dcs" || kind === "title") return true;
     if (kind !== "osc") return false;
     const number = oscNumber(bytes, body, end);
@@ -130,7 +130,7 @@ export function classifier(options: ClassifierOptions): Classifier {
     if (number === CLIPBOARD_OSC) return hideClipboard;
     return isColorOsc(number) || !passesOsc(number, bytes, body, end);
   };
-  return Object.assign(classify, { hides });
+  return Object.assign(classify, { hidesUnfinished });
 }
 
 /** `ESC _ G`; a C1 control at its start has already become that. */
@@ -150,7 +150,7 @@ function isParameter(c: number): boolean {
 }
 
 /** DECRC and DECALN, which the emulator executes only in part (`completions.ts`). */
-function needsHelp(bytes: Uint8Array, start: number, end: number): boolean {
+function needsCompletion(bytes: Uint8Array, start: number, end: number): boolean {
   if (bytes[end - 1] !== EIGHT) return false;
   return end - start === 2 || (end - start === 3 && bytes[end - 2] === HASH);
 }
@@ -195,8 +195,8 @@ function judgeOsc(
   }
   if (TEXT_OSCS.has(number)) return "keep";
   if (number === POINTER_OSC && bytes[body + 3] === QUESTION) return "cut";
-  if (number === CLIPBOARD_OSC) return hideClipboard || asks(bytes, body, end) ? "cut" : "keep";
-  return asks(bytes, body, end) ? "cut" : "keep";
+  if (number === CLIPBOARD_OSC) return hideClipboard || hasQuery(bytes, body, end) ? "cut" : "keep";
+  return hasQuery(bytes, body, end) ? "cut" : "keep";
 }
 
 /**
@@ -218,7 +218,7 @@ function stripTerminator(text: string): string {
 }
 
 /** Whether one of the parameters, or the value of a key, is "?". */
-function asks(bytes: Uint8Array, body: number, end: number): boolean {
+function hasQuery(bytes: Uint8Array, body: number, end: number): boolean {
   for (let p = bytes.indexOf(0x3f, body); p >= 0 && p < end; p = bytes.indexOf(0x3f, p + 1)) {
     const before = bytes[p - 1];
     const after = bytes[p + 1] ?? 0;

@@ -13,7 +13,7 @@ export interface Edit {
   readonly start: number;
   /** Exclusive; equal to `start` for an insertion. */
   readonly end: number;
-  readonly put: Uint8Array;
+  readonly replacement: Uint8Array;
 }
 
 export const NOTHING = new Uint8Array(0);
@@ -28,13 +28,13 @@ const C1_LEAD = 0xc2;
 const C1_ST = 0x9c;
 
 /** The bytes from `from` to `to` with the edits (ascending, apart) made. */
-export function edited(bytes: Uint8Array, from: number, to: number, edits: readonly Edit[]): Uint8Array {
+export function applyEdits(bytes: Uint8Array, from: number, to: number, edits: readonly Edit[]): Uint8Array {
   if (edits.length === 0) return bytes.subarray(from, to);
   const parts: Uint8Array[] = [];
   let offset = from;
-  for (const { start, end, put } of edits) {
+  for (const { start, end, replacement } of edits) {
     if (start > offset) parts.push(bytes.subarray(offset, start));
-    if (put.length > 0) parts.push(put);
+    if (replacement.length > 0) parts.push(replacement);
     offset = end;
   }
   if (offset < to) parts.push(bytes.subarray(offset, to));
@@ -42,13 +42,13 @@ export function edited(bytes: Uint8Array, from: number, to: number, edits: reado
 }
 
 /** Controls inside an escape or control sequence: they are executed in place, whether or not the sequence is. */
-export function controlsIn(bytes: Uint8Array, start: number, end: number): Uint8Array {
+export function extractControls(bytes: Uint8Array, start: number, end: number): Uint8Array {
   let count = 0;
-  for (let p = start; p < end; p++) if (isObeyed(bytes[p] ?? 0)) count++;
-  return count === 0 ? NOTHING : bytes.slice(start, end).filter(isObeyed);
+  for (let p = start; p < end; p++) if (isExecuted(bytes[p] ?? 0)) count++;
+  return count === 0 ? NOTHING : bytes.slice(start, end).filter(isExecuted);
 }
 
-function isObeyed(c: number): boolean {
+function isExecuted(c: number): boolean {
   return c < 0x20 && c !== 0 && c !== ESC && c !== CAN && c !== SUB && c !== ENQ;
 }
 
@@ -65,7 +65,7 @@ export function stringEnding(bytes: Uint8Array, { kind, body, end }: Sequence): 
 }
 
 /** A kept sequence in the form that every terminal reads alike; null: it already has that form. */
-export function canonical(bytes: Uint8Array, sequence: Sequence): Uint8Array | null {
+export function canonicalForm(bytes: Uint8Array, sequence: Sequence): Uint8Array | null {
   const { kind, start, body, end } = sequence;
   if (kind === "esc" || kind === "csi") return canonicalControl(bytes, sequence);
   const ending = stringEnding(bytes, sequence);
@@ -91,5 +91,5 @@ function canonicalControl(bytes: Uint8Array, { kind, start, body, end }: Sequenc
   const from = isC1 ? start + 2 : start + 1;
   if (isC1 && kind === "esc") return Uint8Array.from(head);
   const rest = bytes.slice(from, end).filter((c) => c >= 0x20 && c !== 0x7f);
-  return Buffer.concat([controlsIn(bytes, from, end), Buffer.from(head), rest]);
+  return Buffer.concat([extractControls(bytes, from, end), Buffer.from(head), rest]);
 }

@@ -4,12 +4,12 @@
  * Owns the queue of writes, the unfinished tail, and the clock: `offset`, the output bytes parsed, counted from the pane's first number. Writes are parsed in
  * order, at once, chunk by chunk; every chunk ends at rest and is reported after it was parsed. Long output is parsed in
  * portions with the event loop in between. At the limit: an unfinished sequence waits up to `MAX_TAIL` bytes and is then
- * passed on, with `atRest` waiting for its end.
+ * passed on, with `whenAtRest` waiting for its end.
  */
 
 import { type Classifier, isPicture } from "./client-filter.ts";
-import { type Edit, edited } from "./edits.ts";
-import { RestScanner } from "./slice-scanner.ts";
+import { applyEdits, type Edit } from "./edits.ts";
+import { SliceScanner } from "./slice-scanner.ts";
 
 /** Longest unfinished sequence that is waited for; a longer one is passed on incomplete. */
 const MAX_TAIL = 65_536;
@@ -30,13 +30,13 @@ export interface Chunk {
 
 interface IntakePort {
   /** Takes lines that need no parsing and begin before `limit`; returns their end. */
-  pass(bytes: Uint8Array, from: number, limit: number): number;
+  bypassLines(bytes: Uint8Array, from: number, limit: number): number;
   /** Parses a slice; `end` is the offset at its end. Returns bytes that were parsed after it and no program sent. */
   parse(slice: Uint8Array, end: number): Uint8Array | null;
   /** Whether chunks should contain the program's original bytes. */
   wantsRaw?(): boolean;
   /** Takes a picture command, or placeholders; returns the replacement to parse and to send to clients. */
-  picture(text: string): string;
+  convertPicture(text: string): string;
   /** SO (1) or SI (0) was read. */
   shift(set: 0 | 1): void;
   chunk(chunk: Chunk): void;
@@ -44,7 +44,7 @@ interface IntakePort {
   crashed(error: unknown): void;
 }
 
-interface Waiting {
+interface PendingWrite {
   readonly bytes: Uint8Array;
   readonly done: () => void;
 }
@@ -54,31 +54,31 @@ const CANCEL = Uint8Array.of(0x18);
 
 export class Intake {
   /** Number of invalid UTF-8 parts, shown as U+FFFD. */
-  replaced = 0;
-  private readonly scanner: RestScanner;
+  invalidParts = 0;
+  private readonly scanner: SliceScanner;
   private tail: Uint8Array = EMPTY;
-  private waiting: Waiting[] = [];
+  private pendingWrites: PendingWrite[] = [];
   private restWaiters: (() => void)[] = [];
-  private running = false;
+  private isRunning = false;
   private parsing = false;
   /** The emulator gets no more of the open sequence. */
-  private muted = false;
-  private disposed = false;
-  private parsed: number;
+  private isMuted = false;
+  private isDisposed = false;
+  private parsedBytes: number;
   /** Time at which parsing began since the event loop last ran; null: it has not. */
-  private began: number | null = null;
+  private portionStart: number | null = null;
 
   constructor(
     classify: Classifier,
     { cols, firstOffset }: { readonly cols: number; readonly firstOffset: number },
     private readonly port: IntakePort,
   ) {
-    this.parsed = firstOffset;
-    this.scanner = new RestScanner(classify, cols);
+    this.parsedBytes = firstOffset;
+    this.scanner = new SliceScanner(classify, cols);
   }
 
   get offset(): number {
-    return this.parsed;
+    return this.parsedBytes;
   }
 
   resize(cols: number): void {
@@ -86,10 +86,10 @@ export class Intake {
   }
 
   write(bytes: Uint8Array): Promise<void> {
-    if (this.disposed) return Promise.resolve();
+    if (this.isDisposed) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.waiting.push({ bytes, done: resolve });
-    if (!this.running) void this.run();
+    this.pendingWrites.push({ bytes, done: resolve });
+    if (!this.isRunning) void this.runQueue();
     return promise;
   }
 
@@ -98,10 +98,10 @@ export class Intake {
   }
 
   get isAtRest(): boolean {
-    return this.disposed || !(this.parsing || this.scanner.inside);
+    return this.isDisposed || !(this.parsing || this.scanner.isInside);
   }
 
-  atRest<T>(fn: () => T): Promise<T> {
+  whenAtRest<T>(fn: () => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const run = (): void => {
       try {
@@ -117,8 +117,8 @@ export class Intake {
 
   /** Pending writes are dropped; promises resolve. */
   dispose(): void {
-    this.disposed = true;
-    for (const { done } of this.waiting.splice(0)) done();
+    this.isDisposed = true;
+    for (const { done } of this.pendingWrites.splice(0)) done();
     for (const waiter of this.restWaiters.splice(0)) waiter();
   }
 
@@ -126,30 +126,30 @@ export class Intake {
    * Parses pending writes; synchronous until a portion is used up. A flood that is read at the speed of parsing arrives as one
    * chain of promises, in which the event loop never runs: so portions span writes.
    */
-  private async run(): Promise<void> {
-    this.running = true;
-    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
+  private async runQueue(): Promise<void> {
+    this.isRunning = true;
+    for (let next = this.pendingWrites.shift(); next !== undefined; next = this.pendingWrites.shift()) {
       const bytes = this.tail.length === 0 ? next.bytes : Buffer.concat([this.tail, next.bytes]);
       this.tail = EMPTY;
-      for (let index = 0; index < bytes.length && !this.disposed; ) {
+      for (let index = 0; index < bytes.length && !this.isDisposed; ) {
         // The first chunk of a turn is parsed at once, even in a late turn.
         if (this.isPortionUsedUp()) await new Promise((resolve) => setImmediate(resolve));
-        if (!this.disposed) index = this.guarded(bytes, index);
+        if (!this.isDisposed) index = this.parseGuarded(bytes, index);
       }
       next.done();
     }
-    this.running = false;
+    this.isRunning = false;
   }
 
   /** An error in a piece of one terminal's output skips that piece, and affects no other terminal. */
-  private guarded(bytes: Uint8Array, from: number): number {
-    const end = this.parsed + bytes.length - from;
+  private parseGuarded(bytes: Uint8Array, from: number): number {
+    const end = this.parsedBytes + bytes.length - from;
     try {
-      return this.chunk(bytes, from);
+      return this.parseChunk(bytes, from);
     } catch (error) {
       this.parsing = false;
       this.tail = EMPTY;
-      this.parsed = end;
+      this.parsedBytes = end;
       this.port.crashed(error);
       for (const waiter of this.restWaiters.splice(0)) waiter();
       return bytes.length;
@@ -157,75 +157,77 @@ export class Intake {
   }
 
   private isPortionUsedUp(): boolean {
-    if (this.began !== null) return performance.now() - this.began > PORTION_MS;
-    this.began = performance.now();
+    if (this.portionStart !== null) return performance.now() - this.portionStart > PORTION_MS;
+    this.portionStart = performance.now();
     setImmediate(() => {
-      this.began = null;
+      this.portionStart = null;
     });
     return false;
   }
 
   /** Parses one chunk from `from` and reports it; returns where the next begins. */
-  private chunk(bytes: Uint8Array, from: number): number {
+  private parseChunk(bytes: Uint8Array, from: number): number {
     this.parsing = true;
     // The scanner blanks out bytes that no terminal may get.
     const written = this.port.wantsRaw?.() === true ? bytes.slice(from) : undefined;
     const edits: Edit[] = [];
     let position = from;
     while (position < bytes.length && position - from < MAX_CHUNK) {
-      if (!this.scanner.inside) position = this.port.pass(bytes, position, Math.min(bytes.length, from + MAX_CHUNK));
+      if (!this.scanner.isInside)
+        position = this.port.bypassLines(bytes, position, Math.min(bytes.length, from + MAX_CHUNK));
       if (position === bytes.length || position - from >= MAX_CHUNK) break;
-      let slice = this.scanner.next(bytes, position);
+      let slice = this.scanner.nextSlice(bytes, position);
       if (slice.end === position) {
         const longest = isPicture(bytes, position, position + 2) ? MAX_PICTURE : MAX_TAIL;
-        if (!slice.unfinished || bytes.length - position <= longest) {
+        if (!slice.isUnfinished || bytes.length - position <= longest) {
           this.tail = bytes.subarray(position);
           break;
         }
-        slice = this.scanner.force(bytes, position);
+        slice = this.scanner.forceSlice(bytes, position);
       }
       for (const edit of slice.edits) edits.push(edit);
-      this.replaced += slice.replaced.length;
+      this.invalidParts += slice.replaced.length;
       const { picture } = slice;
-      const whole = edited(bytes, position, picture?.start ?? slice.end, slice.replaced);
-      const put = this.parse(whole, this.parsed + slice.end - from);
-      if (put !== null) edits.push({ start: slice.end, end: slice.end, put });
-      if (picture !== undefined) this.picture(picture.text, this.parsed + slice.end - from, slice.end, edits);
-      if (slice.title !== null) this.port.parse(slice.title, this.parsed + slice.end - from);
+      const whole = applyEdits(bytes, position, picture?.start ?? slice.end, slice.replaced);
+      const replacement = this.parseSlice(whole, this.parsedBytes + slice.end - from);
+      if (replacement !== null) edits.push({ start: slice.end, end: slice.end, replacement });
+      if (picture !== undefined)
+        this.insertPicture(picture.text, this.parsedBytes + slice.end - from, slice.end, edits);
+      if (slice.title !== null) this.port.parse(slice.title, this.parsedBytes + slice.end - from);
       if (slice.shift !== null) this.port.shift(slice.shift);
       position = slice.end;
     }
     this.parsing = false;
     if (position > from) {
-      this.parsed += position - from;
+      this.parsedBytes += position - from;
       this.port.chunk({
-        offset: this.parsed,
-        bytes: edited(bytes, from, position, edits),
+        offset: this.parsedBytes,
+        bytes: applyEdits(bytes, from, position, edits),
         raw: written?.subarray(0, position - from),
       });
-      if (!this.scanner.inside) for (const waiter of this.restWaiters.splice(0)) waiter();
+      if (!this.scanner.isInside) for (const waiter of this.restWaiters.splice(0)) waiter();
     }
     return this.tail.length > 0 ? bytes.length : position;
   }
 
   /** The text that replaces a picture is parsed, and sent to clients at `at`. */
-  private picture(text: string, end: number, offset: number, edits: Edit[]): void {
-    const drawn = this.port.picture(text);
+  private insertPicture(text: string, end: number, offset: number, edits: Edit[]): void {
+    const drawn = this.port.convertPicture(text);
     // Without the terminator, a character after the command would join the previous one.
     const bytes = Buffer.from(drawn || "\x1b\\");
-    if (drawn !== "") edits.push({ start: offset, end: offset, put: bytes });
-    const put = this.parse(bytes, end);
-    if (put !== null) edits.push({ start: offset, end: offset, put });
+    if (drawn !== "") edits.push({ start: offset, end: offset, replacement: bytes });
+    const replacement = this.parseSlice(bytes, end);
+    if (replacement !== null) edits.push({ start: offset, end: offset, replacement });
   }
 
-  private parse(slice: Uint8Array, end: number): Uint8Array | null {
-    const { inside, excessive } = this.scanner;
-    if (this.muted) {
-      this.muted = inside;
+  private parseSlice(slice: Uint8Array, end: number): Uint8Array | null {
+    const { isInside, isExcessive } = this.scanner;
+    if (this.isMuted) {
+      this.isMuted = isInside;
       return null;
     }
-    if (!excessive) return this.port.parse(slice, end);
-    this.muted = true;
+    if (!isExcessive) return this.port.parse(slice, end);
+    this.isMuted = true;
     return this.port.parse(CANCEL, end);
   }
 }

@@ -21,11 +21,11 @@ export class LastingChanges {
   }
 
   /** Changes made from now on. `news` runs per chunk. */
-  watch(): { news(): readonly LastingChange[] } {
+  watch(): { newChanges(): readonly LastingChange[] } {
     const seen = new Map(this.counts);
     let looked = this.total;
     return {
-      news: () => {
+      newChanges: () => {
         if (looked === this.total) return [];
         looked = this.total;
         const news = lastingChanges.filter((change) => seen.get(change) !== this.counts.get(change));

@@ -16,7 +16,7 @@ const JOINING =
 export const PLACEHOLDER_LEAD = 0xf4;
 
 /** The kind of sequence that the character after ESC begins. */
-export function kindOf(c: number): SequenceKind {
+export function sequenceKind(c: number): SequenceKind {
   switch (c) {
     case 0x5b:
       return "csi";
@@ -39,7 +39,7 @@ export function kindOf(c: number): SequenceKind {
  * The emulator would end some string sequences at the first character beyond ASCII and print the rest of them, and
  * print all of a title in screen's form.
  */
-export function quieten(bytes: Uint8Array, body: number, end: number, kind: SequenceKind): void {
+export function neutralize(bytes: Uint8Array, body: number, end: number, kind: SequenceKind): void {
   if (kind === "title") bytes.fill(0, body, end);
   if (kind !== "string" && kind !== "dcs") return;
   // An end in C1 is kept.
@@ -79,13 +79,13 @@ export function characterLength(bytes: Uint8Array, i: number): number {
     if (next === undefined) return 0;
     // Not a continuation: the bytes so far are invalid and end here.
     if (next < 0x80 || next > 0xbf) return -k;
-    if (k === 1 && beginsNone(c, next)) return -1;
+    if (k === 1 && isInvalidStart(c, next)) return -1;
   }
   return length;
 }
 
 /** Overlong forms, surrogates, and code points beyond Unicode. */
-function beginsNone(first: number, second: number): boolean {
+function isInvalidStart(first: number, second: number): boolean {
   return (
     (first === 0xe0 && second < 0xa0) ||
     (first === 0xed && second > 0x9f) ||
@@ -95,7 +95,7 @@ function beginsNone(first: number, second: number): boolean {
 }
 
 /** Whether a character may join the one before it. */
-export function joins(bytes: Uint8Array, start: number, end: number): boolean {
+export function joinsPrevious(bytes: Uint8Array, start: number, end: number): boolean {
   return JOINING.test(Buffer.from(bytes.subarray(start, end)).toString());
 }
 
@@ -117,7 +117,7 @@ export function placeholdersEnd(bytes: Uint8Array, from: number, limit: number):
     if (isPlaceholder(bytes, p)) {
       last = p;
       if (p > limit) return p;
-    } else if (length < 0 || !joins(bytes, p, p + length)) return p;
+    } else if (length < 0 || !joinsPrevious(bytes, p, p + length)) return p;
     p += length;
   }
   return last;

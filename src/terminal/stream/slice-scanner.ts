@@ -9,15 +9,15 @@
  */
 
 import { type Classifier, clampCount, type Sequence, type SequenceKind, type Verdict } from "./client-filter.ts";
-import { canonical, controlsIn, type Edit, NOTHING, stringEnding } from "./edits.ts";
+import { canonicalForm, type Edit, extractControls, NOTHING, stringEnding } from "./edits.ts";
 import {
   characterLength,
   isPlaceholder,
-  joins,
-  kindOf,
+  joinsPrevious,
+  neutralize,
   PLACEHOLDER_LEAD,
   placeholdersEnd,
-  quieten,
+  sequenceKind,
   stringEnd,
 } from "./sequence-bounds.ts";
 
@@ -36,7 +36,7 @@ const STRING_LIMIT = 1_048_576;
 const SIXEL_LIMIT = 8_388_608;
 
 /** Common sequences that do not move the cursor: styles, erasing. Any other counts as a row. */
-const STAYS = new Set([..."mJK"].map((c) => c.charCodeAt(0)));
+const IN_PLACE_FINALS = new Set([..."mJK"].map((c) => c.charCodeAt(0)));
 
 const TAB = 0x09;
 const ESC = 0x1b;
@@ -50,7 +50,7 @@ const STRING_TERMINATOR = Uint8Array.of(ESC, 0x5c);
 const CANCEL = Uint8Array.of(CAN);
 /** U+FFFD. */
 const REPLACEMENT = Uint8Array.of(0xef, 0xbf, 0xbd);
-const NONE: readonly Edit[] = [];
+const NO_EDITS: readonly Edit[] = [];
 const TITLE_INTRODUCER = Uint8Array.of(ESC, 0x5d, 0x32, 0x3b);
 
 interface Slice {
@@ -61,7 +61,7 @@ interface Slice {
   /** Replacements for the emulator: invalid bytes. */
   replaced: readonly Edit[];
   /** Whether it ended before a sequence or character that the input does not complete. */
-  unfinished: boolean;
+  isUnfinished: boolean;
   /** It ended with SO (1) or SI (0), which the emulator's hooks do not report. */
   shift: 0 | 1 | null;
   /** The title in the common form, if the slice ended with one in screen's form, which it no longer contains. */
@@ -72,13 +72,13 @@ interface Slice {
 
 interface OpenSequence {
   readonly kind: SequenceKind;
-  readonly hidden: boolean;
+  readonly isHidden: boolean;
   length: number;
 }
 
-export class RestScanner {
+export class SliceScanner {
   /** The sequence that a forced slice left open. */
-  private open: OpenSequence | null = null;
+  private openSequence: OpenSequence | null = null;
   private sequence: Sequence = { kind: "esc", start: 0, body: 0, end: 0 };
   private rows = 0;
   /** Whether the bytes just read have no meaning for the emulator. */
@@ -100,19 +100,19 @@ export class RestScanner {
   }
 
   /** Whether the last slice ended inside a sequence that was too long to wait for. */
-  get inside(): boolean {
-    return this.open !== null;
+  get isInside(): boolean {
+    return this.openSequence !== null;
   }
 
   /** Whether the emulator should get no more of the open sequence: it is longer than any useful one. */
-  get excessive(): boolean {
-    const { open } = this;
-    return open !== null && open.length > (open.kind === "dcs" ? SIXEL_LIMIT : STRING_LIMIT);
+  get isExcessive(): boolean {
+    const { openSequence } = this;
+    return openSequence !== null && openSequence.length > (openSequence.kind === "dcs" ? SIXEL_LIMIT : STRING_LIMIT);
   }
 
   /** The next slice of `bytes` from `from`. */
-  next(bytes: Uint8Array, from: number): Slice {
-    if (this.open !== null) return this.resume(this.open, bytes, from);
+  nextSlice(bytes: Uint8Array, from: number): Slice {
+    if (this.openSequence !== null) return this.resumeOpen(this.openSequence, bytes, from);
     const slice = this.scan(bytes, from);
     if (slice.end > from) this.endsInCut = this.followsCut(bytes, from, slice.end, slice.edits);
     return slice;
@@ -125,15 +125,15 @@ export class RestScanner {
       while (end > from && bytes[end - 1] === DEL) end--;
       if (end === from) return this.endsInCut;
       const edit = edits[k];
-      if (edit === undefined || edit.end !== end || edit.start === end || edit.put.length > 0) return false;
-      if (parts(bytes, edit.start, end)) return true;
+      if (edit === undefined || edit.end !== end || edit.start === end || edit.replacement.length > 0) return false;
+      if (separates(bytes, edit.start, end)) return true;
       end = edit.start;
     }
   }
 
   private scan(bytes: Uint8Array, from: number): Slice {
     const edits: Edit[] = [];
-    let replaced = NONE as Edit[];
+    let replaced = NO_EDITS as Edit[];
     const limit = Math.min(bytes.length, from + WRAPPED_ROWS_PER_SLICE * this.cols);
     this.rows = 0;
     let i = from;
@@ -149,35 +149,41 @@ export class RestScanner {
         continue;
       }
       if (c === PLACEHOLDER_LEAD && isPlaceholder(bytes, i)) {
-        return i > from ? ended(i, edits, replaced) : placeholders(bytes, from, limit);
+        return i > from ? completeSlice(i, edits, replaced) : placeholders(bytes, from, limit);
       }
       this.isVoid = false;
       this.isDirty = false;
-      const end = c === ESC ? this.escape(bytes, i) : c >= 0x80 ? this.character(bytes, i) : this.control(c, i, edits);
-      if (end < 0) return { ...ended(i, edits, replaced), unfinished: true };
+      const end =
+        c === ESC
+          ? this.scanEscape(bytes, i)
+          : c >= 0x80
+            ? this.scanCharacter(bytes, i)
+            : this.scanControl(c, i, edits);
+      if (end < 0) return { ...completeSlice(i, edits, replaced), isUnfinished: true };
       if (this.sequence.end === end) {
         this.title = null;
         const verdict = this.judge(bytes, edits);
-        if (verdict === "picture") return { ...ended(end, edits, replaced), picture: { start: i, text: this.picture } };
+        if (verdict === "picture")
+          return { ...completeSlice(end, edits, replaced), picture: { start: i, text: this.picture } };
         if (verdict === "stop" || verdict === "own" || this.rows >= ROWS_PER_SLICE) {
-          return { ...ended(end, edits, replaced), title: this.title };
+          return { ...completeSlice(end, edits, replaced), title: this.title };
         }
       } else if (this.isVoid && c >= 0x80 && !isC1(bytes, i)) {
-        const edit = { start: i, end, put: REPLACEMENT };
+        const edit = { start: i, end, replacement: REPLACEMENT };
         edits.push(edit);
-        if (replaced === NONE) replaced = [];
+        if (replaced === NO_EDITS) replaced = [];
         replaced.push(edit);
       } else if (this.isVoid) {
-        edits.push({ start: i, end, put: controlsIn(bytes, i, end) });
+        edits.push({ start: i, end, replacement: extractControls(bytes, i, end) });
       } else if (c === 0x0e || c === 0x0f) {
-        return { ...ended(end, edits, replaced), shift: c === 0x0e ? 1 : 0 };
-      } else if (c >= 0x80 && this.followsCut(bytes, from, i, edits) && joins(bytes, i, end)) {
+        return { ...completeSlice(end, edits, replaced), shift: c === 0x0e ? 1 : 0 };
+      } else if (c >= 0x80 && this.followsCut(bytes, from, i, edits) && joinsPrevious(bytes, i, end)) {
         // In the emulator, the removed part separated the character from the previous one.
-        edits.push({ start: i, end: i, put: STRING_TERMINATOR });
+        edits.push({ start: i, end: i, replacement: STRING_TERMINATOR });
       }
       i = end;
     }
-    return ended(i, edits, replaced);
+    return completeSlice(i, edits, replaced);
   }
 
   /** Decides how to treat the sequence that was found. */
@@ -187,24 +193,30 @@ export class RestScanner {
     if (kind === "title") return this.judgeTitle(bytes, edits);
     const isControl = kind === "esc" || kind === "csi";
     // Nearly all control sequences of programs are clean, and they make up most of a stream.
-    const clean = isControl && !this.isDirty ? null : canonical(bytes, sequence);
+    const clean = isControl && !this.isDirty ? null : canonicalForm(bytes, sequence);
     if (clean === null) {
       const verdict = this.classify(bytes, sequence, start, end);
       sequence.end = 0;
       if (verdict === "picture") this.picture = latin1(bytes, sequence.body, end - STRING_TERMINATOR.length);
-      if (verdict === "cut" || verdict === "own" || verdict === "picture") edits.push({ start, end, put: NOTHING });
+      if (verdict === "cut" || verdict === "own" || verdict === "picture")
+        edits.push({ start, end, replacement: NOTHING });
       return verdict;
     }
     sequence.end = 0;
-    const controls = isControl ? controlsIn(bytes, start, end) : NOTHING;
+    const controls = isControl ? extractControls(bytes, start, end) : NOTHING;
     // Cancelled: no terminal executes it.
     if (clean.length === 0) {
-      edits.push({ start, end, put: NOTHING });
+      edits.push({ start, end, replacement: NOTHING });
       return "keep";
     }
-    const verdict = this.classify(clean, inClean(kind, controls.length, clean.length), controls.length, clean.length);
+    const verdict = this.classify(
+      clean,
+      canonicalSequence(kind, controls.length, clean.length),
+      controls.length,
+      clean.length,
+    );
     if (verdict === "picture") this.picture = latin1(clean, 2, clean.length - STRING_TERMINATOR.length);
-    edits.push({ start, end, put: verdict === "keep" || verdict === "stop" ? clean : controls });
+    edits.push({ start, end, replacement: verdict === "keep" || verdict === "stop" ? clean : controls });
     return verdict;
   }
 
@@ -220,59 +232,60 @@ export class RestScanner {
     // Like the ESC, it ends an unfinished sequence before it.
     bytes[start] = CAN;
     if (ending === "cancelled") {
-      edits.push({ start, end, put: NOTHING });
+      edits.push({ start, end, replacement: NOTHING });
       return "keep";
     }
     const title = Buffer.concat([TITLE_INTRODUCER, contents, STRING_TERMINATOR]);
     this.title = title;
-    const verdict = this.classify(title, inClean("osc", 0, title.length), 0, title.length);
-    edits.push({ start, end, put: verdict === "cut" ? NOTHING : title });
+    const verdict = this.classify(title, canonicalSequence("osc", 0, title.length), 0, title.length);
+    edits.push({ start, end, replacement: verdict === "cut" ? NOTHING : title });
     return "stop";
   }
 
   /** Takes an unfinished tail that has become too long to wait for. */
-  force(bytes: Uint8Array, from: number): Slice {
+  forceSlice(bytes: Uint8Array, from: number): Slice {
     // A last ESC may be half of the end (ESC \) of the sequence.
     const end = bytes[bytes.length - 1] === ESC ? bytes.length - 1 : bytes.length;
     const first = bytes[from];
     const second = bytes[from + 1] ?? 0;
-    const kind = first === ESC ? kindOf(second) : first === 0xc2 ? kindOf(second - 0x40) : "esc";
-    const hidden = kind === "esc" || kind === "csi" || this.classify.hides(bytes, kind, from + 2, end);
-    this.open = { kind, hidden, length: end - from };
-    quieten(bytes, from + 2, end, kind);
-    return ended(end, hidden ? [this.hide(bytes, from, end, kind)] : [], NONE);
+    const kind = first === ESC ? sequenceKind(second) : first === 0xc2 ? sequenceKind(second - 0x40) : "esc";
+    const isHidden = kind === "esc" || kind === "csi" || this.classify.hidesUnfinished(bytes, kind, from + 2, end);
+    this.openSequence = { kind, isHidden, length: end - from };
+    neutralize(bytes, from + 2, end, kind);
+    return completeSlice(end, isHidden ? [this.hiddenEdit(bytes, from, end, kind)] : [], NO_EDITS);
   }
 
-  private resume(open: OpenSequence, bytes: Uint8Array, from: number): Slice {
+  private resumeOpen(open: OpenSequence, bytes: Uint8Array, from: number): Slice {
     let end = stringEnd(bytes, from, open.kind);
     const unfinished = end < 0;
     if (unfinished) end = bytes[bytes.length - 1] === ESC ? bytes.length - 1 : bytes.length;
-    else this.open = null;
+    else this.openSequence = null;
     open.length += end - from;
-    quieten(bytes, from, end, open.kind);
+    neutralize(bytes, from, end, open.kind);
     const edits: Edit[] = [];
-    if (open.hidden) edits.push(this.hide(bytes, from, end, open.kind));
+    if (open.isHidden) edits.push(this.hiddenEdit(bytes, from, end, open.kind));
     else if (!unfinished) {
       const ending = stringEnding(bytes, { kind: open.kind, start: from, body: from, end });
       // Clients already have its beginning, which cannot be revoked: it ends for them as it does here.
-      if (ending !== "proper") edits.push({ start: end, end, put: ending === "cut off" ? STRING_TERMINATOR : CANCEL });
+      if (ending !== "proper")
+        edits.push({ start: end, end, replacement: ending === "cut off" ? STRING_TERMINATOR : CANCEL });
     }
-    return { ...ended(end, edits, NONE), unfinished: unfinished && end < bytes.length };
+    return { ...completeSlice(end, edits, NO_EDITS), isUnfinished: unfinished && end < bytes.length };
   }
 
-  private hide(bytes: Uint8Array, start: number, end: number, kind: SequenceKind): Edit {
+  private hiddenEdit(bytes: Uint8Array, start: number, end: number, kind: SequenceKind): Edit {
     const isControl = kind === "esc" || kind === "csi";
-    return { start, end, put: isControl ? controlsIn(bytes, start, end) : NOTHING };
+    return { start, end, replacement: isControl ? extractControls(bytes, start, end) : NOTHING };
   }
 
-  private control(c: number, at: number, edits: Edit[]): number {
+  private scanControl(c: number, at: number, edits: Edit[]): number {
     // Answerback: a terminal may be configured to type an answer to ENQ.
-    if (c === ENQ) edits.push({ start: at, end: at + 1, put: NOTHING });
+    if (c === ENQ) edits.push({ start: at, end: at + 1, replacement: NOTHING });
     return at + 1;
   }
 
   /** The end of the character at `i`, or of the sequence that a C1 control begins; -1 when it is unfinished. */
-  private character(bytes: Uint8Array, i: number): number {
+  private scanCharacter(bytes: Uint8Array, i: number): number {
     const length = characterLength(bytes, i);
     if (length === 0) return -1;
     if (length < 0) {
@@ -283,50 +296,50 @@ export class RestScanner {
     const second = bytes[i + 1] ?? 0;
     if (bytes[i] !== 0xc2 || second > 0x9f) return i + length;
     this.isDirty = true;
-    return this.introduced(bytes, i, i + 2, second - 0x40);
+    return this.scanIntroduced(bytes, i, i + 2, second - 0x40);
   }
 
-  private escape(bytes: Uint8Array, i: number): number {
+  private scanEscape(bytes: Uint8Array, i: number): number {
     let intermediates = false;
     for (let p = i + 1; ; p++) {
       const c = bytes[p];
       if (c === undefined) return -1;
       if (c === ESC || c === CAN || c === SUB || c >= 0x80) {
-        const end = this.interrupted(bytes, p);
+        const end = this.scanInterruption(bytes, p);
         if (end !== p + 1 || c < 0x80 || this.isVoid) return end;
-      } else if (c < 0x20 || c === 0x7f) this.embedded(bytes, p);
+      } else if (c < 0x20 || c === 0x7f) this.countEmbedded(bytes, p);
       else if (c < 0x30) intermediates = true;
-      else if (intermediates) return this.found("esc", i, p, p + 1);
-      else return this.introduced(bytes, i, p + 1, c);
+      else if (intermediates) return this.setSequence("esc", i, p, p + 1);
+      else return this.scanIntroduced(bytes, i, p + 1, c);
     }
   }
 
   /** Handles the sequence that `ESC c`, or the equivalent C1 control, begins. */
-  private introduced(bytes: Uint8Array, start: number, body: number, c: number): number {
-    const kind = kindOf(c);
+  private scanIntroduced(bytes: Uint8Array, start: number, body: number, c: number): number {
+    const kind = sequenceKind(c);
     if (kind === "esc") {
       // IND and NEL scroll, DECRC jumps.
       this.rows++;
-      return this.found("esc", start, body - 1, body);
+      return this.setSequence("esc", start, body - 1, body);
     }
-    if (kind === "csi") return this.csi(bytes, start, body);
+    if (kind === "csi") return this.scanCsi(bytes, start, body);
     const end = stringEnd(bytes, body, kind);
     if (end < 0) return -1;
-    if (kind !== "title") quieten(bytes, body, end, kind);
-    return this.found(kind, start, body, end);
+    if (kind !== "title") neutralize(bytes, body, end, kind);
+    return this.setSequence(kind, start, body, end);
   }
 
-  private csi(bytes: Uint8Array, start: number, body: number): number {
+  private scanCsi(bytes: Uint8Array, start: number, body: number): number {
     for (let p = body; ; p++) {
       const c = bytes[p];
       if (c === undefined) return -1;
       if (c === ESC || c === CAN || c === SUB || c >= 0x80) {
-        const end = this.interrupted(bytes, p);
+        const end = this.scanInterruption(bytes, p);
         if (end !== p + 1 || c < 0x80 || this.isVoid) return end;
-      } else if (c < 0x20 || c === 0x7f) this.embedded(bytes, p);
+      } else if (c < 0x20 || c === 0x7f) this.countEmbedded(bytes, p);
       else if (c >= 0x40) {
-        if (!STAYS.has(c)) this.rows += Math.max(1, clampCount(bytes, body, p, this.cols));
-        return this.found("csi", start, body, p + 1);
+        if (!IN_PLACE_FINALS.has(c)) this.rows += Math.max(1, clampCount(bytes, body, p, this.cols));
+        return this.setSequence("csi", start, body, p + 1);
       }
     }
   }
@@ -335,7 +348,7 @@ export class RestScanner {
    * A byte inside a sequence that ends it without effect: returns that end, -1 when it is missing. The emulator ignores
    * an invalid byte: it becomes NUL, and the sequence continues.
    */
-  private interrupted(bytes: Uint8Array, offset: number): number {
+  private scanInterruption(bytes: Uint8Array, offset: number): number {
     const c = bytes[offset] ?? 0;
     if (c >= 0x80) {
       const length = characterLength(bytes, offset);
@@ -359,7 +372,7 @@ export class RestScanner {
   }
 
   /** A control inside a sequence is executed at once. Excess line feeds become NUL: only an attack has them. */
-  private embedded(bytes: Uint8Array, offset: number): void {
+  private countEmbedded(bytes: Uint8Array, offset: number): void {
     const c = bytes[offset] ?? 0;
     this.isDirty = true;
     if (c < 0x0a || c > 0x0c) return;
@@ -367,7 +380,7 @@ export class RestScanner {
     else bytes[offset] = 0;
   }
 
-  private found(kind: SequenceKind, start: number, body: number, end: number): number {
+  private setSequence(kind: SequenceKind, start: number, body: number, end: number): number {
     this.sequence.kind = kind;
     this.sequence.start = start;
     this.sequence.body = body;
@@ -380,7 +393,7 @@ export class RestScanner {
  * Whether these bytes separate characters in the emulator. Invalid bytes do not, nor does ST in C1, nor a control
  * sequence that a C1 control cuts off.
  */
-function parts(bytes: Uint8Array, start: number, end: number): boolean {
+function separates(bytes: Uint8Array, start: number, end: number): boolean {
   const first = bytes[start] ?? 0;
   if (first >= 0x80 && !(isC1(bytes, start) && bytes[start + 1] !== 0x9c)) return false;
   if (!isC1(bytes, end)) return true;
@@ -399,17 +412,20 @@ function latin1(bytes: Uint8Array, from: number, to: number): string {
 
 function placeholders(bytes: Uint8Array, from: number, limit: number): Slice {
   const end = placeholdersEnd(bytes, from, limit);
-  if (end === from) return { ...ended(from, [], NONE), unfinished: true };
+  if (end === from) return { ...completeSlice(from, [], NO_EDITS), isUnfinished: true };
   const text = Buffer.from(bytes.subarray(from, end)).toString();
-  return { ...ended(end, [{ start: from, end, put: NOTHING }], NONE), picture: { start: from, text } };
+  return {
+    ...completeSlice(end, [{ start: from, end, replacement: NOTHING }], NO_EDITS),
+    picture: { start: from, text },
+  };
 }
 
 /** A slice that ends at rest without special data. */
-function ended(end: number, edits: Edit[], replaced: readonly Edit[]): Slice {
-  return { end, edits, replaced, unfinished: false, shift: null, title: null };
+function completeSlice(end: number, edits: Edit[], replaced: readonly Edit[]): Slice {
+  return { end, edits, replaced, isUnfinished: false, shift: null, title: null };
 }
 
 /** A sequence in its canonical form. */
-function inClean(kind: SequenceKind, start: number, end: number): Sequence {
+function canonicalSequence(kind: SequenceKind, start: number, end: number): Sequence {
   return { kind, start, body: kind === "esc" ? end - 1 : start + 2, end };
 }

@@ -188,7 +188,7 @@ export class TerminalStream implements Viewer {
       session.viewers.add(this);
       await this.outerSize.begin();
     }
-    await this.shown.atRest(() => this.begin());
+    await this.shown.whenAtRest(() => this.begin());
   }
 
   private detach(): void {

@@ -81,7 +81,7 @@ export class PaneCopyMode {
     const { CopyMode } = await import("../../session/copy-mode/copy-mode.ts");
     const { changed, copied, say } = port;
     const left = (): void => this.end();
-    await shown.atRest(() => {
+    await shown.whenAtRest(() => {
       this.mode ??= new CopyMode(copyModeSource, keys, { changed, copied, say, left }, how);
     });
     port.changed();

@@ -2,7 +2,7 @@
  * The contents of an attached terminal: one program that fills the picture, or a window composed of several panes; it
  * may switch between both. Presenting, rendering and the attached terminal depend on this interface alone. Types only.
  *
- * Invariant: outside of `atRest`, and of a listener's `chunk` and `changed`, a picture may be incomplete.
+ * Invariant: outside of `whenAtRest`, and of a listener's `chunk` and `changed`, a picture may be incomplete.
  */
 import type { Layout } from "../../compositor/panel-layout.ts";
 import type { OuterEffect, TerminalColors } from "../../protocol/attach.ts";
@@ -47,16 +47,16 @@ export interface DisplayListener {
 export interface DisplayedProgram {
   /** Null while it has no pictures. */
   readonly pictures: PictureSource | null;
-  readonly lasting: { watch(): { news(): readonly LastingChange[] } };
+  readonly lastingChanges: { watch(): { newChanges(): readonly LastingChange[] } };
   /** Changes made by `serialize` that survive a reset of all modes. */
   readonly serializedChanges: readonly LastingChange[];
   /** Output that brings a reset terminal to this picture, after rows of history. */
   serialize(options: { readonly history: number }): Uint8Array;
   /** Start of the normal screen. */
-  readonly top: Position;
+  readonly screenTop: Position;
   readonly lastLine: number;
   /** Text of a logical line; null when it is not stored. */
-  line(id: number): string | null;
+  lineText(id: number): string | null;
   countAbove(since: Position, limit: number): number;
   newestRows(limit: number): Row[];
   rowsAbove(since: Position, limit: number): Row[];
@@ -85,7 +85,7 @@ export interface DisplayedContent {
   /** Positions of panes in the picture, and the lines of their rows. */
   framePlaces(): FramePlaces;
   /** Runs `make` when the picture is whole, at once if it is. */
-  atRest<T>(make: () => T): Promise<T>;
+  whenAtRest<T>(make: () => T): Promise<T>;
   listen(listener: DisplayListener): () => void;
   learnColors(colors: TerminalColors): void;
   /** Targets of the mouse in the picture. */

@@ -24,7 +24,7 @@ interface FramePacerPort {
   /** Whether the program is in the middle of a synchronized update. */
   isSynchronized(): boolean;
   /** Runs `make` between two chunks, immediately if no chunk is being parsed. */
-  atRest(make: () => void): void;
+  whenAtRest(make: () => void): void;
   /** Makes a picture if one is still due; `began` reports it. */
   render(): void;
 }
@@ -120,7 +120,7 @@ export class FramePacer {
       return;
     }
     this.isScheduled = true;
-    this.port.atRest(() => {
+    this.port.whenAtRest(() => {
       this.isScheduled = false;
       if (!this.isClosed) this.port.render();
     });

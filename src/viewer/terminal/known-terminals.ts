@@ -31,7 +31,7 @@ export class KnownTerminals {
     const shown: Mark["shown"] = new WeakMap();
     if (screen !== null) {
       const hashes = new Map<number, number | bigint>();
-      const from = tops.get(screen)?.line ?? screen.top.line;
+      const from = tops.get(screen)?.line ?? screen.screenTop.line;
       for (let line = from; line <= screen.lastLine; line++) hashes.set(line, hashOf(screen, line));
       shown.set(screen, hashes);
     }
@@ -61,5 +61,5 @@ export class KnownTerminals {
 
 /** Lines no longer stored hash as an empty line. */
 function hashOf(terminal: DisplayedProgram, line: number): number | bigint {
-  return Bun.hash(terminal.line(line) ?? "");
+  return Bun.hash(terminal.lineText(line) ?? "");
 }

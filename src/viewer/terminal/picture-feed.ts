@@ -13,7 +13,7 @@ import { withoutPictures } from "../../protocol/placeholder.ts";
 import type * as Numbered from "../../terminal/pictures/numbered.ts";
 import {
   type Picture,
-  type PicturePlace,
+  type PictureSize,
   picturesUsed,
   pictureTerminals,
   sixelTerminals,
@@ -40,7 +40,7 @@ interface SentPicture {
   picture: Picture;
   /** Bytes of its data sent so far; all of them when it is complete. */
   offset: number;
-  places: ReadonlyMap<number, PicturePlace>;
+  places: ReadonlyMap<number, PictureSize>;
   /** Whether the terminal has switched screens during the upload. */
   isBroken: boolean;
 }
@@ -117,7 +117,7 @@ export class PictureFeed {
 
   private sendAfter(ms: number): void {
     this.timer = setTimeout(() => {
-      void this.shown.atRest(() => {
+      void this.shown.whenAtRest(() => {
         this.timer = null;
         if (!this.isOn) return;
         const { state } = this;
@@ -168,7 +168,7 @@ export class PictureFeed {
     for (const [id, sent] of screen) {
       const now = wanted.get(id);
       // A complete image of a hidden pane is kept.
-      if (!isUnfinished(sent) && (now === sent.picture || (now === undefined && !sent.picture.isOver))) continue;
+      if (!isUnfinished(sent) && (now === sent.picture || (now === undefined && !sent.picture.isFinished))) continue;
       screen.delete(id);
       text += `\x1b_Ga=d,d=I,i=${id},q=2\x1b\\`;
     }

@@ -72,7 +72,7 @@ export class Presentation {
   private isEcho = false;
   private isOver = false;
   /** Lasting changes by programs at a pass-through terminal that the client does not know yet. */
-  private lasting: { news(): readonly LastingChange[] } | null;
+  private lasting: { newChanges(): readonly LastingChange[] } | null;
   private readonly reportedChanges = new Set<LastingChange>();
   private readonly sizeNote = new SizeNote(() => this.reconsider());
 
@@ -94,7 +94,7 @@ export class Presentation {
       write: (bytes) => (this.current === "pass_through" ? this.pass(bytes) : this.sendImages(bytes)),
     });
     this.renderer = new FrameRenderer(session, shown, options, this.pictures);
-    this.lasting = shown.program?.lasting.watch() ?? null;
+    this.lasting = shown.program?.lastingChanges.watch() ?? null;
   }
 
   get mode(): "opening" | "pass_through" | "render" {
@@ -134,7 +134,7 @@ export class Presentation {
     if (this.isOver) return;
     if (this.current === "render") this.pacer.schedule();
     else if (this.current === "pass_through" && !this.isAlone()) {
-      void this.shown.atRest(() => {
+      void this.shown.whenAtRest(() => {
         if (this.current === "pass_through" && !this.isOver && !this.isAlone()) this.startRendering();
       });
     }
@@ -179,7 +179,7 @@ export class Presentation {
       this.startRendering();
       return;
     }
-    this.reportChanges(this.lasting?.news() ?? []);
+    this.reportChanges(this.lasting?.newChanges() ?? []);
     const news = aheadBytes === 0 ? bytes : bytes.subarray(aheadBytes);
     if (news.length > 0) this.pass(news);
     const behind = this.pending > BEHIND_BYTES;
@@ -205,7 +205,7 @@ export class Presentation {
 
   /** Sends the terminal a bell or notification, between sequences of the program. */
   alert(text: string): void {
-    void this.shown.atRest(() => {
+    void this.shown.whenAtRest(() => {
       if (this.isOver) return;
       if (this.current === "pass_through") this.pass(new TextEncoder().encode(text));
       else this.peer.send(messageTypes.event, { event: "alert", text });
@@ -248,7 +248,7 @@ export class Presentation {
     if (rendered) this.renderNow(true);
     const { scrollback } = this.renderer;
     if (pending > 0 || !this.options.scrollback) return null;
-    if (!rendered && program !== null) scrollback.tops.set(program, program.top);
+    if (!rendered && program !== null) scrollback.tops.set(program, program.screenTop);
     if (rendered && !scrollback.isDone) return null;
     const fits = outer.size.rows === shown.rows && outer.size.cols === shown.cols;
     return { tops: scrollback.tops, screen: rendered && !(fits && !shown.alternate) ? null : program };
@@ -293,7 +293,7 @@ export class Presentation {
     this.aheadBytes = 0;
     this.rendered.forget();
     this.peer.send(messageTypes.event, { event: "pass_through" });
-    this.lasting = program.lasting.watch();
+    this.lasting = program.lastingChanges.watch();
     this.reportChanges(program.serializedChanges);
     this.pass(program.serialize({ history }));
   }
@@ -368,7 +368,7 @@ export class Presentation {
     return new FramePacer({
       isBlocked: () => this.isOver || this.pending > 0 || this.outer.isResizing || this.hasTooManyUnconfirmed,
       isSynchronized: () => shown.isSynchronized,
-      atRest: (make) => void shown.atRest(make),
+      whenAtRest: (make) => void shown.whenAtRest(make),
       render: () => this.render(),
     });
   }

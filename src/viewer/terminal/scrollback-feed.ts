@@ -33,7 +33,7 @@ export class ScrollbackFeed {
 
   /** Lines that left the screen before a program was first shown are skipped, except those requested. */
   private topOf(program: DisplayedProgram): Position {
-    const top = this.tops.get(program) ?? program.top;
+    const top = this.tops.get(program) ?? program.screenTop;
     this.tops.set(program, top);
     return top;
   }
@@ -44,7 +44,7 @@ export class ScrollbackFeed {
    * @param first rows to send in any case; null: none
    */
   begin(passedThrough: DisplayedProgram | null, first: RowsFirst | null): void {
-    if (passedThrough !== null) this.tops.set(passedThrough, passedThrough.top);
+    if (passedThrough !== null) this.tops.set(passedThrough, passedThrough.screenTop);
     if (first !== null) this.initialRows = first;
     this.bringFirst();
   }
@@ -53,12 +53,12 @@ export class ScrollbackFeed {
   hold(): void {
     this.bringFirst();
     for (const program of this.programs) {
-      const { top } = program;
+      const { screenTop } = program;
       const before = this.topOf(program);
       // Most frames scroll nothing, and finding lines that left the screen walks through the lines above it.
-      if (!isAfter(top, before)) continue;
+      if (!isAfter(screenTop, before)) continue;
       this.pendingRows.push(...program.rowsAbove(before, MAX_SCROLLED));
-      this.tops.set(program, top);
+      this.tops.set(program, screenTop);
     }
   }
 
@@ -68,7 +68,7 @@ export class ScrollbackFeed {
    */
   outerMoved(): void {
     const { program } = this.shown;
-    if (program !== null) this.tops.set(program, program.top);
+    if (program !== null) this.tops.set(program, program.screenTop);
   }
 
   /** The next rows for the scrollback, cut to the terminal's width. */
@@ -86,7 +86,9 @@ export class ScrollbackFeed {
   /** Whether lines are pending that a client switched to pass-through would never receive. */
   get owes(): boolean {
     this.bringFirst();
-    return this.pendingRows.length > 0 || this.programs.some((program) => isAfter(program.top, this.topOf(program)));
+    return (
+      this.pendingRows.length > 0 || this.programs.some((program) => isAfter(program.screenTop, this.topOf(program)))
+    );
   }
 
   /**
@@ -95,7 +97,7 @@ export class ScrollbackFeed {
    */
   get isAhead(): boolean {
     const { program } = this.shown;
-    return this.hasScrollback && program !== null && isAfter(this.topOf(program), program.top);
+    return this.hasScrollback && program !== null && isAfter(this.topOf(program), program.screenTop);
   }
 
   /** Whether more lines wait than one frame can take. */
@@ -111,7 +113,7 @@ export class ScrollbackFeed {
       const rows = initialRows(program);
       if (rows === 0) continue;
       this.pendingRows.push(...program.newestRows(Math.min(rows, MAX_HISTORY)));
-      this.tops.set(program, program.top);
+      this.tops.set(program, program.screenTop);
     }
   }
 }

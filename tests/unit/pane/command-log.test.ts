@@ -53,9 +53,9 @@ const forged = { verified: false };
 function retired(lines: readonly (readonly [id: number, text: string])[], begins = true): RetiredLines {
   return {
     count: lines.length,
-    whole: begins,
-    id: (index) => lines[index]?.[0] ?? 0,
-    begins: () => begins,
+    areWhole: begins,
+    lineId: (index) => lines[index]?.[0] ?? 0,
+    beginsLine: () => begins,
     text: (index) => lines[index]?.[1] ?? "",
     length: (from, to) => lines.slice(from, to).reduce((sum, [, text]) => sum + text.length, 0),
     bytes: () => null,

@@ -33,7 +33,7 @@ describe.if(process.platform === "linux")("a fault where a pane reports", () => 
     expect(await other.exec("echo other")).toMatchObject({ output: "other" });
     faulty.type("\recho ag''ain\r");
     await until("the pane to go on", () =>
-      [...faulty.pane.terminal.texts(0, 100)].some(({ text }) => text === "again"),
+      [...faulty.pane.terminal.lineTexts(0, 100)].some(({ text }) => text === "again"),
     );
   });
 

@@ -19,7 +19,7 @@ const little = { bytes: false, signalNames: false, formats: false, throttle: fal
 const adapters = [
   { adapter: "bun", opened: () => openPty("bun"), can: everything },
   { adapter: "bun-pty", opened: () => openPty("bun-pty"), can: little },
-  { adapter: "bun on macOS", opened: async () => openBunTerminalOn(onDarwin(Master.of), false), can: everything },
+  { adapter: "bun on macOS", opened: async () => openBunTerminalOn(onDarwin(Master.find), false), can: everything },
 ] as const;
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), "wsh-pty-")));
@@ -444,7 +444,7 @@ test("a program that does not read makes input fail after five seconds, and noth
 }, 60_000);
 
 test("where a failed start only ends with 127, such an end at once counts as one, unless a command may have ended so", async () => {
-  const open = openBunTerminalOn(onDarwin(Master.of), false);
+  const open = openBunTerminalOn(onDarwin(Master.find), false);
   const file = join(scratch, "ends");
   writeFileSync(file, "#!/bin/sh\nexit 127\n", { mode: 0o755 });
   await expect(Program.start(open, "", { file, args: [] })).rejects.toMatchObject({

@@ -57,7 +57,7 @@ test.each([
     if (!keysFirst) fs.writeSync(fd, "k");
     await key;
     void pty.write(next());
-    const answer = pty.answer();
+    const answer = pty.readAnswer();
     if (answer !== null) answers++;
     answer?.deliver();
   }
@@ -78,9 +78,9 @@ test("a silent program delays nobody for long, and its next output is not lost",
   );
   await pty.write(Buffer.from("x"));
   // A thousand times the expected value, for a loaded machine.
-  await within(500, async () => expect(pty.answer()).toBeNull());
+  await within(500, async () => expect(pty.readAnswer()).toBeNull());
   gate.open();
   await until("the late output", () => shown() === "late");
   pty.dispose();
-  expect(pty.answer()).toBeNull();
+  expect(pty.readAnswer()).toBeNull();
 });

@@ -29,16 +29,16 @@ test("pieces continue in the order of the calls, and each promise resolves when 
   const queue = new InputQueue(offer);
   const done: string[] = [];
   const writes = ["abcdef", "", "gh", "ijklm"].map((text) => queue.write(bytes(text)).then(() => done.push(text)));
-  expect(queue.queued).toBe(9);
+  expect(queue.pendingBytes).toBe(9);
   state.room = 5;
-  queue.poke();
+  queue.retryNow();
   await writes[2];
   expect(done).toEqual(["abcdef", "", "gh"]);
   expect(state.text).toBe("abcdefghi");
   state.room = 100;
   await Promise.all(writes);
   expect(state.text).toBe("abcdefghijklm");
-  expect(queue.queued).toBe(0);
+  expect(queue.pendingBytes).toBe(0);
 });
 
 test("the caller may use its buffer again", async () => {
@@ -60,7 +60,7 @@ test("a terminal that accepts nothing fails every writer, and a later one starts
     { status: "rejected", reason: expect.objectContaining(refused) },
     { status: "rejected", reason: expect.objectContaining(refused) },
   ]);
-  expect(queue.queued).toBe(0);
+  expect(queue.pendingBytes).toBe(0);
   state.room = 10;
   await queue.write(bytes("later"));
   expect(state.text).toBe("alater");
@@ -83,11 +83,11 @@ test("the queue has a limit, and input over it is refused completely", async () 
   const queue = new InputQueue(offer);
   const first = queue.write(new Uint8Array(INPUT_LIMIT_BYTES));
   await expect(queue.write(bytes("x"))).rejects.toMatchObject(refused);
-  expect(queue.queued).toBe(INPUT_LIMIT_BYTES);
+  expect(queue.pendingBytes).toBe(INPUT_LIMIT_BYTES);
   queue.close("the terminal is closed");
   await expect(first).rejects.toMatchObject(refused);
   await expect(queue.write(bytes("x"))).rejects.toMatchObject(refused);
-  expect(queue.queued).toBe(0);
+  expect(queue.pendingBytes).toBe(0);
 });
 
 test("a closed terminal fails pending input", async () => {
@@ -95,7 +95,7 @@ test("a closed terminal fails pending input", async () => {
   const queue = new InputQueue(offer);
   const write = queue.write(bytes("abc"));
   state.room = -1;
-  queue.poke();
+  queue.retryNow();
   await expect(write).rejects.toMatchObject(refused);
   await expect(queue.write(bytes("x"))).rejects.toMatchObject(refused);
 });

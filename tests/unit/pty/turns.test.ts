@@ -36,7 +36,7 @@ describe.if(linux)("reading terminals in turns", () => {
     const before = flood.received;
     const began = performance.now();
     while (performance.now() - began < 400) {
-      quiet.pty.typed();
+      quiet.pty.noteTyping();
       await Bun.sleep(20);
     }
     const tookMs = performance.now() - began;
@@ -61,7 +61,7 @@ describe.if(linux)("reading terminals in turns", () => {
       for (let key = 0; key < 15; key++) {
         const seen = quiet.received;
         const began = performance.now();
-        quiet.pty.typed();
+        quiet.pty.noteTyping();
         await quiet.type("x");
         while (quiet.received === seen) await new Promise((resume) => setImmediate(resume));
         times.push(performance.now() - began);
@@ -83,7 +83,7 @@ describe.if(linux)("reading terminals in turns", () => {
     const programs = await Promise.all(
       Array.from({ length: 6 }, (_, at) => Program.start(open, `seq 1 5000; printf 'the end ${at}'`)),
     );
-    const typing = setInterval(() => flood.pty.typed(), 20);
+    const typing = setInterval(() => flood.pty.noteTyping(), 20);
     for (const program of programs) await program.exited;
     clearInterval(typing);
     const all = Array.from({ length: 5000 }, (_, at) => `${at + 1}\r\n`).join("");

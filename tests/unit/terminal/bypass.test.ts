@@ -28,8 +28,8 @@ class Watched {
       crashed: (error) => this.log.push(`crashed ${error}`),
       retired: (lines) => {
         for (let at = 0; at < lines.count; at++) {
-          const before = lines.begins(at) ? "" : (this.retired.get(lines.id(at)) ?? "");
-          this.retired.set(lines.id(at), before + lines.text(at));
+          const before = lines.beginsLine(at) ? "" : (this.retired.get(lines.lineId(at)) ?? "");
+          this.retired.set(lines.lineId(at), before + lines.text(at));
         }
       },
     };
@@ -73,7 +73,7 @@ class Watched {
     const { lines } = this.terminal.text({ line: 0, col: 0 });
     // Read one by one they are the same, and so is what stands before a column; of the first the beginning may be gone.
     for (const { id, line } of lines.slice(1).slice(-60)) {
-      expect([id, this.terminal.line(id)]).toEqual([id, String(line)]);
+      expect([id, this.terminal.lineText(id)]).toEqual([id, String(line)]);
       const before = /^[ -~]*$/.test(String(line)) ? 7 : this.terminal.unitsBefore({ line: id, col: 7 });
       expect([id, this.terminal.unitsBefore({ line: id, col: 7 })]).toEqual([id, before]);
     }

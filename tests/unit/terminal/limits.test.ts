@@ -109,7 +109,7 @@ describe("limits", () => {
     const data = "A".repeat(200_000);
     await print(`a\x1b]52;c;${data}`);
     let rested = false;
-    void terminal.atRest(() => {
+    void terminal.whenAtRest(() => {
       rested = true;
     });
     expect(rested).toBe(false);
@@ -160,7 +160,7 @@ describe("limits", () => {
     expect(terminal.position()).toEqual({ line: 2_000, col: 0 });
     await print("again\x1bc");
     // The earlier screen is above it now, and no line has its number.
-    expect(terminal.line(2_000)).toBe("again");
+    expect(terminal.lineText(2_000)).toBe("again");
     expect(terminal.position()).toEqual({ line: 2_001, col: 0 });
     expect(events.slice(2)).toEqual(["hard_reset"]);
     await terminal.clear();
@@ -170,10 +170,10 @@ describe("limits", () => {
   test("rows that have left the screen since the last rendering can be read", async () => {
     const { terminal, print } = open(5, 10);
     await print(Array.from({ length: 1_490 }, (_, i) => `${i}\r\n`).join(""));
-    const { top } = terminal;
+    const { screenTop } = terminal;
     await print(Array.from({ length: 20 }, (_, i) => `${i + 1_490}\r\n`).join(""));
     const text = (limit: number) =>
-      terminal.rowsAbove(top, limit).map((row) =>
+      terminal.rowsAbove(screenTop, limit).map((row) =>
         row
           .map((cell) => cell.text)
           .join("")
@@ -181,7 +181,7 @@ describe("limits", () => {
       );
     expect(text(100)).toEqual(Array.from({ length: 20 }, (_, i) => String(i + 1_486)));
     expect(text(2)).toEqual(["1504", "1505"]);
-    expect(terminal.rowsAbove(terminal.top, 10)).toEqual([]);
+    expect(terminal.rowsAbove(terminal.screenTop, 10)).toEqual([]);
   });
 
   test("grep finds logical lines in history and on the screen", async () => {

@@ -47,37 +47,37 @@ test("loaded lines equal printed ones, before and after a resize and more output
   const [printed, loaded] = [open(), open()];
   const filler = "\r\n".repeat(ROWS - 1);
   await printed.write(Buffer.concat([bytes(lines), Buffer.from(`${filler}\x1b[H`)]));
-  loaded.load(bytes(lines), 0);
+  loaded.loadLines(bytes(lines), 0);
   const same = (): void => {
-    expect(loaded.top.line).toBe(printed.top.line);
-    expect(storedLines(loaded.stored, 0, 1e9)).toEqual(storedLines(printed.stored, 0, 1e9));
+    expect(loaded.screenTop.line).toBe(printed.screenTop.line);
+    expect(storedLines(loaded.storedSource, 0, 1e9)).toEqual(storedLines(printed.storedSource, 0, 1e9));
     for (const format of ["plain", "styled"] as const) {
       const of = (model: TerminalModel) => model.scrollback({ offset: 0, limit: 10_000, format }).lines;
       expect(of(loaded).slice(0, -ROWS)).toEqual(of(printed).slice(0, -ROWS));
     }
   };
-  expect(loaded.top.line).toBe(lines.length);
+  expect(loaded.screenTop.line).toBe(lines.length);
   same();
   const more = Buffer.from(`${some(40).join("\x1b[0m\r\n")}\x1b[0m\r\n`);
   for (const model of [printed, loaded]) await model.write(more);
   same();
   for (const model of [printed, loaded]) await model.resize(ROWS, 33);
-  expect(storedLines(loaded.stored, 0, 1e9)).toEqual(storedLines(printed.stored, 0, 1e9));
+  expect(storedLines(loaded.storedSource, 0, 1e9)).toEqual(storedLines(printed.storedSource, 0, 1e9));
 });
 
 test("they begin with their number, and the limit applies", async () => {
   const model = open(100);
-  model.load(bytes(some(300)), 7_000);
-  expect(model.top.line).toBe(7_300);
+  model.loadLines(bytes(some(300)), 7_000);
+  expect(model.screenTop.line).toBe(7_300);
   expect(model.firstLine).toBe(7_200);
   await model.write(Buffer.from("next\r\n"));
-  expect(model.line(7_300)).toBe("next");
-  expect(model.line(7_299)).toBe("plain 299");
+  expect(model.lineText(7_300)).toBe("next");
+  expect(model.lineText(7_299)).toBe("plain 299");
 });
 
 test("none at all", () => {
   const model = open();
-  model.load(new Uint8Array(0), 3);
-  expect(model.top.line).toBe(3);
+  model.loadLines(new Uint8Array(0), 3);
+  expect(model.screenTop.line).toBe(3);
   expect(model.totalLines).toBe(ROWS);
 });

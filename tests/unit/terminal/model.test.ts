@@ -31,8 +31,8 @@ function open(
     reset: (reason) => seen.events.push(`reset ${reason}`),
     retired: (lines) => {
       for (let at = 0; at < lines.count; at++) {
-        const before = lines.begins(at) ? "" : seen.retired.get(lines.id(at));
-        seen.retired.set(lines.id(at), (before ?? "") + lines.text(at));
+        const before = lines.beginsLine(at) ? "" : seen.retired.get(lines.lineId(at));
+        seen.retired.set(lines.lineId(at), (before ?? "") + lines.text(at));
       }
     },
   };

@@ -291,10 +291,10 @@ test("text, history and their retained data have blanks", async () => {
   const { lines } = terminal.text({ line: 0, col: 0 });
   expect(lines.slice(0, 2).map(({ line }) => line)).toEqual(["one", "     two"]);
   expect(JSON.stringify(terminal.scrollback({ offset: 0, limit: 20, format: "styled" }))).not.toContain(PLACEHOLDER);
-  expect(storedLines(terminal.stored, 0, 9).join()).not.toContain(PLACEHOLDER);
-  expect([...terminal.texts(0, 9)].map(({ text }) => text).join()).not.toContain(PLACEHOLDER);
+  expect(storedLines(terminal.storedSource, 0, 9).join()).not.toContain(PLACEHOLDER);
+  expect([...terminal.lineTexts(0, 9)].map(({ text }) => text).join()).not.toContain(PLACEHOLDER);
   await print(`\x1b[?1049h${image("a=T,i=1")}`);
-  expect(storedAlternate(terminal.stored)?.join()).not.toContain(PLACEHOLDER);
+  expect(storedAlternate(terminal.storedSource)?.join()).not.toContain(PLACEHOLDER);
   expect(terminal.screen("plain").lines.join("")).toBe("");
 });
 

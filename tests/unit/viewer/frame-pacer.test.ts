@@ -9,7 +9,7 @@ function counted(): { readonly pacer: FramePacer; readonly made: readonly number
   const pacer: FramePacer = new FramePacer({
     isBlocked: () => false,
     isSynchronized: () => false,
-    atRest: (make) => make(),
+    whenAtRest: (make) => make(),
     render: () => {
       made.push(performance.now());
       pacer.began();
