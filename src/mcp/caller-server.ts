@@ -22,7 +22,7 @@ import { isRecord } from "../protocol/json.ts";
 import { type Owner, type OwnerProcess, ownerOf } from "../protocol/owner.ts";
 import { VERSION } from "../protocol/version.ts";
 import { DEFAULT_WAIT_MS } from "../protocol/wait-times.ts";
-import { askClient, askedState, clientAnswer, mayElicit } from "./elicitation.ts";
+import { askClient, clientAnswer, mayElicit, requestState } from "./elicitation.ts";
 import { instructionsFor } from "./instructions.ts";
 import { speakClearly } from "./parameter-errors.ts";
 import { statedName } from "./resources/listen-events.ts";
@@ -84,7 +84,7 @@ export interface McpCaller {
 }
 
 /** Converted once: in the era without sessions a server is made for every request. */
-const described = new Map(
+const toolSchemas = new Map(
   [...tools, ...machineTools].map((tool) => [
     tool,
     { input: describing(tool.inputJson), output: describing(listedOutput(tool)) },
@@ -104,7 +104,7 @@ export function createMcpServer(settings: McpSettings, caller: McpCaller): McpSe
         completions: {},
         ...(settings.extend === undefined ? {} : { logging: {} }),
       },
-      requestState: { verify: askedState.verify },
+      requestState: { verify: requestState.verify },
       ...settings.extend?.options,
       instructions: instructionsFor(new Set(served.map((tool) => tool.name)), hasMachines),
     },
@@ -116,7 +116,7 @@ export function createMcpServer(settings: McpSettings, caller: McpCaller): McpSe
     const leave: PendingLeave = { text: null };
     const signal = context?.mcpReq.signal ?? new AbortController().signal;
     using _progress = context === undefined ? null : progressOf({}, null, leave, context, settings);
-    return use(asker(callerAt(server, caller, context), settings, caller, signal, undefined, waitingIn(leave)));
+    return use(asker(callerAt(server, caller, context), settings, caller, signal, undefined, reportWaitIn(leave)));
   });
   for (const skill of skills) {
     const { name, description } = skill;
@@ -156,7 +156,7 @@ export function callerNamed(client: string | undefined, { id, connected, agent, 
 
 /** Calls operations on behalf of the caller until the signal reports that the answer is no longer needed. */
 function asker(
-  by: Caller,
+  acting: Caller,
   settings: McpSettings,
   caller: McpCaller,
   signal: AbortSignal,
@@ -166,14 +166,14 @@ function asker(
   const context: CallContext = {
     signal,
     access: caller.access,
-    caller: by,
+    caller: acting,
     ...defined({ ended: caller.ended, cwd: caller.cwd, env: caller.env, process: caller.process, machine, waits }),
   };
   return (name, input, session, ahead) => settings.call(name, input, { ...context, ...defined({ session, ahead }) });
 }
 
 function registerTool(server: McpServer, settings: McpSettings, caller: McpCaller, tool: Tool): void {
-  const schemas = described.get(tool);
+  const schemas = toolSchemas.get(tool);
   if (schemas === undefined) throw new Error(`${tool.name} is not in the table`);
   const { session } = caller;
   server.registerTool(
@@ -187,21 +187,21 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
     },
     (args: unknown, context: ServerContext) => {
       const leave: PendingLeave = { text: null };
-      const by = callerAt(server, caller, context);
+      const acting = callerAt(server, caller, context);
       return callTool(
         tool,
         args,
-        asker(by, settings, caller, context.mcpReq.signal, machineOf(tool, args), waitingIn(leave)),
+        asker(acting, settings, caller, context.mcpReq.signal, machineOf(tool, args), reportWaitIn(leave)),
         leave,
         context,
         settings,
         caller,
-        ownerOf(by),
+        ownerOf(acting),
         () => mayElicit(context, server.server.getClientCapabilities()),
         () => ({
           // A program belongs to its agent and has the agent's rights: no other agent and no other token can resume it.
           owner: JSON.stringify([caller.id, caller.only ?? null, caller.access]),
-          asker: (signal) => asker(by, settings, caller, signal, machineOf(tool, args)),
+          asker: (signal) => asker(acting, settings, caller, signal, machineOf(tool, args)),
           ended: caller.ended,
           signal: context.mcpReq.signal,
         }),
@@ -211,7 +211,7 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
 }
 
 /** Keeps the text of the permission that a call waits for. */
-function waitingIn(leave: PendingLeave): (waiting: WaitsForPerson) => void {
+function reportWaitIn(leave: PendingLeave): (waiting: WaitsForPerson) => void {
   return (waiting) => {
     leave.text = waiting.until === 0 ? null : waitingText(waiting);
   };
@@ -234,23 +234,23 @@ async function callTool(
   settings: McpSettings,
   caller: McpCaller,
   owner: Owner,
-  elicits: () => boolean,
-  scripted: () => ScriptCaller,
+  canElicit: () => boolean,
+  scriptCaller: () => ScriptCaller,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { parameters, unknown } = sortParameters(tool, args);
   if (tool.needsSession && parameters.session === undefined && caller.session !== undefined) {
     parameters.session = caller.session;
   }
-  if (tool.waits) parameters.max_wait_ms ??= settings.maxWaitMs ?? DEFAULT_WAIT_MS;
-  using _progress = progressOf(parameters, tool.waits ? ask : null, leave, context, settings);
+  if (tool.reportsProgress) parameters.max_wait_ms ??= settings.maxWaitMs ?? DEFAULT_WAIT_MS;
+  using _progress = progressOf(parameters, tool.reportsProgress ? ask : null, leave, context, settings);
   try {
     const warnings = unknownParameterWarnings(unknown);
-    if (tool === script) return goodResult(await callScript(parameters, scripted()), warnings);
-    if (tool !== askUser) return goodResult(await namingPane(tool, parameters, ask, owner), warnings);
+    if (tool === script) return goodResult(await callScript(parameters, scriptCaller()), warnings);
+    if (tool !== askUser) return goodResult(await callNamingPane(tool, parameters, ask, owner), warnings);
     const answered = clientAnswer(parameters, caller.id, context);
     if (answered !== null) return goodResult(answered, warnings);
     const result = (await tool.call(parameters, ask, owner)) as AskResult;
-    const asks = result.decided_by === "nobody_attached" && elicits();
+    const asks = result.decided_by === "nobody_attached" && canElicit();
     return (asks ? await askClient(parameters, caller.id, context) : null) ?? goodResult(result, warnings);
   } catch (thrown) {
     return badResult(thrown);
@@ -258,19 +258,19 @@ async function callTool(
 }
 
 /** If the target matched several panes, the operation names the chosen one, and so does the tool's result. */
-async function namingPane(
+async function callNamingPane(
   tool: Tool,
   parameters: Readonly<Record<string, unknown>>,
   ask: Ask,
   owner: Owner,
 ): Promise<unknown> {
   let pane: string | undefined;
-  const hearing: Ask = async (name, input, session, ahead) => {
+  const askAndRecord: Ask = async (name, input, session, ahead) => {
     const output = await ask(name, input, session, ahead);
     if (hasPane(output)) pane = output.pane;
     return output;
   };
-  const result = await tool.call(parameters, hearing, owner);
+  const result = await tool.call(parameters, askAndRecord, owner);
   return pane === undefined || !isRecord(result) || "pane" in result ? result : { ...result, pane };
 }
 

@@ -32,7 +32,7 @@ interface AskedState {
 }
 
 /** Another process of the server accepts no answers to this process's questions. */
-export const askedState = createRequestStateCodec<AskedState>({ key: randomBytes(32), ttlSeconds: TTL_SECONDS });
+export const requestState = createRequestStateCodec<AskedState>({ key: randomBytes(32), ttlSeconds: TTL_SECONDS });
 
 /** A field that the client shows for one value. */
 type Field = Parameters<typeof inputRequired.elicit>[0]["requestedSchema"];
@@ -66,7 +66,7 @@ export async function askClient(
   const message = question.detail === "" ? question.question : `${question.question}\n\n${question.detail}`;
   return inputRequired({
     inputRequests: { [ANSWER]: inputRequired.elicit({ message, requestedSchema }) },
-    requestState: await askedState.mint({ caller, question: digestOf(parameters) }, context),
+    requestState: await requestState.mint({ caller, question: digestOf(parameters) }, context),
   });
 }
 

@@ -54,7 +54,7 @@ export class McpEndpoint {
   listen(path: string): void {
     const { changed } = this.options;
     const options = {
-      load: () => (this.conversation ??= this.loadConversation()),
+      loadConversation: () => (this.conversation ??= this.loadConversation()),
       ...(changed === undefined ? {} : { changed: () => changed(this.bridges) }),
     };
     this.sockets.push(bindAside(path, (aside) => listenMcp(aside, options)));
@@ -73,19 +73,19 @@ export class McpEndpoint {
 
   private async loadConversation() {
     const { Conversation } = await import("./socket/conversation.ts");
-    return { Talk: Conversation, options: this.shared() };
+    return { ConversationClass: Conversation, options: this.conversationOptions() };
   }
 
   private async loadHttp(): Promise<McpHttp> {
     const { createMcpHttp } = await import("./http/http.ts");
     const { idleMs, maxSessions } = this.options;
     return createMcpHttp({
-      ...this.shared(),
+      ...this.conversationOptions(),
       ...defined({ idleMs, maxSessions }),
     });
   }
 
-  private shared(): ConversationOptions {
+  private conversationOptions(): ConversationOptions {
     const { call, maxWaitMs, progressMs, callerGone, extend, hasMachines } = this.options;
     return {
       call,

@@ -114,16 +114,16 @@ test("the bridge gives a server's requests its own ids, drops answers to a forme
   const text = (line: Uint8Array): string => new TextDecoder().decode(line);
   const line = (message: object): Uint8Array => new TextEncoder().encode(`${JSON.stringify(message)}\n`);
   const asks = { jsonrpc: "2.0", id: 0, method: "elicitation/create", params: { message: "?" } };
-  const first = JSON.parse(text(requests.pass(line(asks)))) as { id: string };
+  const first = JSON.parse(text(requests.passOn(line(asks)))) as { id: string };
   expect(first).toMatchObject({ method: "elicitation/create", params: { message: "?" } });
-  expect(requests.lost().map((each) => JSON.parse(each))).toEqual([
+  expect(requests.cancelAll().map((each) => JSON.parse(each))).toEqual([
     {
       jsonrpc: "2.0",
       method: "notifications/cancelled",
       params: { requestId: first.id, reason: "the wsh server ended" },
     },
   ]);
-  const second = JSON.parse(text(requests.pass(line(asks)))) as { id: string };
+  const second = JSON.parse(text(requests.passOn(line(asks)))) as { id: string };
   expect(second.id).not.toBe(first.id);
   const answer = (id: string) => JSON.stringify({ jsonrpc: "2.0", id, result: { action: "accept" } });
   expect(requests.answer(first.id, answer(first.id))).toBeNull();
@@ -131,9 +131,9 @@ test("the bridge gives a server's requests its own ids, drops answers to a forme
     ...{ jsonrpc: "2.0", id: 0, result: { action: "accept" } },
   });
   expect(requests.answer(second.id, answer(second.id))).toBeNull();
-  const third = JSON.parse(text(requests.pass(line({ ...asks, id: 7 })))) as { id: string };
+  const third = JSON.parse(text(requests.passOn(line({ ...asks, id: 7 })))) as { id: string };
   const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } };
-  expect(JSON.parse(text(requests.pass(line(cancelled))))).toMatchObject({ params: { requestId: third.id } });
+  expect(JSON.parse(text(requests.passOn(line(cancelled))))).toMatchObject({ params: { requestId: third.id } });
   const notification = line({ jsonrpc: "2.0", method: "notifications/progress", params: {} });
-  expect(requests.pass(notification)).toBe(notification);
+  expect(requests.passOn(notification)).toBe(notification);
 });

@@ -80,11 +80,11 @@ class Bridge {
   private readonly open = new OpenRequests();
   private readonly serverRequests = new ServerRequests();
   private readonly stopped = new AbortController();
-  private readonly ended = Promise.withResolvers<void>();
+  private readonly stdoutGone = Promise.withResolvers<void>();
   private readonly output = new Output(MAX_WAITING_BYTES, {
     full: () => this.link?.pause(),
     room: () => this.link?.resume(),
-    gone: () => this.ended.resolve(),
+    gone: () => this.stdoutGone.resolve(),
   });
   private environment: Promise<Environment> | null = null;
   private link: Link | null = null;
@@ -100,8 +100,8 @@ class Bridge {
   private readonly subscriptions = new Map<unknown, ClientMessage>();
   private readonly replays = new Map<RequestId, () => void>();
   private replayCount = 0;
-  private isInputOver = false;
-  private isOmissionSaid = false;
+  private isInputEnded = false;
+  private isOmissionReported = false;
   private flushMs = LAST_ANSWERS_MS;
   private idle: PromiseWithResolvers<void> | null = null;
 
@@ -113,7 +113,7 @@ class Bridge {
     void this.readInput()
       .catch((error) => this.complain(`stdin: ${error}`))
       .then(() => this.finish());
-    await this.ended.promise;
+    await this.stdoutGone.promise;
     this.stopped.abort();
     this.link?.close();
     await Promise.race([this.output.flushed(), Bun.sleep(this.flushMs)]);
@@ -122,12 +122,12 @@ class Bridge {
   private async readInput(): Promise<void> {
     const lines = new LineSplitter(
       MAX_LINE_BYTES,
-      (line) => this.take(line),
-      () => this.say(errorLine(null, -32600, `Invalid Request: a line is at most ${MAX_LINE_BYTES} bytes`)),
+      (line) => this.receiveClientLine(line),
+      () => this.print(errorLine(null, -32600, `Invalid Request: a line is at most ${MAX_LINE_BYTES} bytes`)),
     );
     for await (const bytes of Bun.stdin.stream()) {
       lines.push(bytes);
-      await this.link?.room(MAX_WAITING_BYTES);
+      await this.link?.waitForRoom(MAX_WAITING_BYTES);
       while (this.queued > MAX_LINE_BYTES) {
         this.spaceInQueue ??= Promise.withResolvers<void>();
         await this.spaceInQueue.promise;
@@ -136,10 +136,10 @@ class Bridge {
     lines.end();
   }
 
-  private take(line: string): void {
+  private receiveClientLine(line: string): void {
     const parsed = parseLine(line);
     if (!parsed.ok) {
-      this.say(errorLine(parsed.id, parsed.code, parsed.reason));
+      this.print(errorLine(parsed.id, parsed.code, parsed.reason));
       return;
     }
     const { message } = parsed;
@@ -151,7 +151,9 @@ class Bridge {
     if (message.method === "notifications/cancelled") this.forget(message.params.requestId);
     if (message.id !== null && this.open.has(message.id)) {
       // The client would take an error with this id for the other request's answer.
-      this.say(errorLine(null, -32600, `Invalid Request: the id ${shownId(message.id)} is in use by an open request`));
+      this.print(
+        errorLine(null, -32600, `Invalid Request: the id ${shownId(message.id)} is in use by an open request`),
+      );
       return;
     }
     this.open.add(message);
@@ -169,7 +171,7 @@ class Bridge {
     if (typeof id !== "string" && typeof id !== "number") return;
     this.open.close(id);
     this.queue = this.queue.filter((message) => message.id !== id || message.method === null);
-    this.settle();
+    this.resolveIfIdle();
   }
 
   private send(link: Link, message: ClientMessage): void {
@@ -186,15 +188,15 @@ class Bridge {
     this.connecting ??= this.reach()
       .then((link) => {
         this.link = link;
-        for (const message of this.emptyQueue()) this.send(link, message);
+        for (const message of this.takeQueue()) this.send(link, message);
       })
       .catch((thrown) => {
         const error = WshError.from(thrown);
         if (!this.stopped.signal.aborted) this.complain(error.message);
-        this.emptyQueue();
+        this.takeQueue();
         const { code, message, hint } = error.bodyAt("mcp");
-        for (const line of this.open.fail("all", { code, message, hint })) this.say(line);
-        this.settle();
+        for (const line of this.open.fail("all", { code, message, hint })) this.print(line);
+        this.resolveIfIdle();
       })
       .finally(() => {
         this.connecting = null;
@@ -203,7 +205,7 @@ class Bridge {
     return this.connecting;
   }
 
-  private emptyQueue(): ClientMessage[] {
+  private takeQueue(): ClientMessage[] {
     const { queue } = this;
     this.queue = [];
     this.queued = 0;
@@ -221,24 +223,24 @@ class Bridge {
     const { hello, omitted } = helloOf(this.options, env);
     this.mentionOmitted(omitted);
     for (;;) {
-      const left = deadline - performance.now();
+      const remainingMs = deadline - performance.now();
       try {
         const link = await Link.open(instance.mcpSocket, hello, {
-          line: (bytes) => this.receive(bytes),
-          lost: () => this.lost(),
+          line: (bytes) => this.receiveServerLine(bytes),
+          lost: () => this.linkLost(),
         });
         await this.replay(link);
         if (!link.isLost) return link;
-        if (left > 0) continue;
+        if (remainingMs > 0) continue;
         throw new WshError("server_unavailable", "the server hung up");
       } catch (thrown) {
         const error = WshError.from(thrown);
-        if (error.code !== "server_unavailable" || left <= 0) throw error;
+        if (error.code !== "server_unavailable" || remainingMs <= 0) throw error;
       }
       const { started } = await startServer(instance, {
         bind,
         token,
-        timeoutMs: Math.max(1, Math.round(left)),
+        timeoutMs: Math.max(1, Math.round(remainingMs)),
         env,
       });
       if (!started) {
@@ -250,8 +252,8 @@ class Bridge {
   }
 
   private mentionOmitted(names: readonly string[]): void {
-    if (names.length === 0 || this.isOmissionSaid) return;
-    this.isOmissionSaid = true;
+    if (names.length === 0 || this.isOmissionReported) return;
+    this.isOmissionReported = true;
     const limit = MAX_HELLO_BYTES / 1024 / 1024;
     this.complain(`the environment exceeds ${limit} MiB; sessions start without ${names.join(", ")}`);
   }
@@ -270,13 +272,13 @@ class Bridge {
   private async replay(link: Link): Promise<void> {
     const { initialize } = this;
     if (initialize === null || !this.isInitialized) return;
-    await this.ask(link, initialize);
+    await this.request(link, initialize);
     if (this.initialized !== null) link.write(`${this.initialized}\n`);
-    for (const subscription of this.subscriptions.values()) await this.ask(link, subscription);
+    for (const subscription of this.subscriptions.values()) await this.request(link, subscription);
   }
 
   /** Sends a request again under our own id; its answer is for us. */
-  private ask(link: Link, message: ClientMessage): Promise<void> {
+  private request(link: Link, message: ClientMessage): Promise<void> {
     const id = `wsh-replay-${++this.replayCount}`;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.replays.set(id, resolve);
@@ -284,7 +286,7 @@ class Bridge {
     return promise;
   }
 
-  private receive(line: Uint8Array): void {
+  private receiveServerLine(line: Uint8Array): void {
     const id = answeredId(line);
     if (id !== null) {
       const answered = this.replays.get(id);
@@ -296,11 +298,11 @@ class Bridge {
       const request = this.open.close(id);
       if (request !== null && request === this.initialize) this.isInitialized = true;
     }
-    this.say(id === null ? this.serverRequests.pass(line) : line);
-    this.settle();
+    this.print(id === null ? this.serverRequests.passOn(line) : line);
+    this.resolveIfIdle();
   }
 
-  private lost(): void {
+  private linkLost(): void {
     this.link = null;
     for (const answered of this.replays.values()) answered();
     this.replays.clear();
@@ -309,32 +311,32 @@ class Bridge {
       message: "the wsh server ended before it answered",
       hint: "Sessions keep running; the next request connects to or starts a server.",
     };
-    for (const line of [...this.serverRequests.lost(), ...this.open.fail("sent", failure)]) this.say(line);
-    this.settle();
+    for (const line of [...this.serverRequests.cancelAll(), ...this.open.fail("sent", failure)]) this.print(line);
+    this.resolveIfIdle();
   }
 
   /** stdin has ended: open requests are still answered. */
   private async finish(): Promise<void> {
-    this.isInputOver = true;
+    this.isInputEnded = true;
     this.idle = Promise.withResolvers<void>();
-    this.settle();
+    this.resolveIfIdle();
     await Promise.race([this.idle.promise, Bun.sleep(LAST_ANSWERS_MS)]);
-    this.ended.resolve();
+    this.stdoutGone.resolve();
   }
 
-  private settle(): void {
-    if (this.isInputOver && this.open.awaited === 0 && this.queue.length === 0) this.idle?.resolve();
+  private resolveIfIdle(): void {
+    if (this.isInputEnded && this.open.awaitedCount === 0 && this.queue.length === 0) this.idle?.resolve();
   }
 
   private stop(signal: string): void {
     const failure = { code: "cancelled", message: `wsh mcp was terminated by ${signal}`, hint: "Start it again." };
-    for (const line of this.open.fail("all", failure)) this.say(line);
+    for (const line of this.open.fail("all", failure)) this.print(line);
     this.flushMs = HASTY_FLUSH_MS;
-    this.ended.resolve();
+    this.stdoutGone.resolve();
   }
 
-  private say(line: string | Uint8Array): void {
-    this.output.say(line);
+  private print(line: string | Uint8Array): void {
+    this.output.print(line);
   }
 
   private complain(text: string): void {

@@ -33,7 +33,7 @@ interface LinkEvents {
 export class Link {
   private readonly outbox: Outbox;
   private drained: PromiseWithResolvers<void> | null = null;
-  private parts: Uint8Array[] = [];
+  private lineParts: Uint8Array[] = [];
   private size = 0;
   private hello: PromiseWithResolvers<void> | null = Promise.withResolvers<void>();
   private wire: Wire | null = null;
@@ -77,7 +77,7 @@ export class Link {
   }
 
   /** Resolves when at most `bytes` are pending for the server, or it is gone. */
-  async room(bytes: number): Promise<void> {
+  async waitForRoom(bytes: number): Promise<void> {
     while (!this.isLost && this.outbox.pending > bytes) {
       this.drained ??= Promise.withResolvers<void>();
       await this.drained.promise;
@@ -108,26 +108,26 @@ export class Link {
   private receive(bytes: Uint8Array): void {
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
-      const line = this.whole(bytes.subarray(start, end + 1));
+      const line = this.joinParts(bytes.subarray(start, end + 1));
       start = end + 1;
       if (this.hello === null) this.events.line(line);
-      else this.greet(line);
+      else this.receiveHello(line);
       if (this.isLost) return;
     }
     if (start === bytes.length) return;
-    this.parts.push(new Uint8Array(bytes.subarray(start)));
+    this.lineParts.push(new Uint8Array(bytes.subarray(start)));
     this.size += bytes.length - start;
     if (this.size > MAX_MESSAGE_BYTES) this.lose();
   }
 
-  private whole(end: Uint8Array): Uint8Array {
-    const line = this.parts.length === 0 ? new Uint8Array(end) : Buffer.concat([...this.parts, end]);
-    this.parts = [];
+  private joinParts(end: Uint8Array): Uint8Array {
+    const line = this.lineParts.length === 0 ? new Uint8Array(end) : Buffer.concat([...this.lineParts, end]);
+    this.lineParts = [];
     this.size = 0;
     return line;
   }
 
-  private greet(line: Uint8Array): void {
+  private receiveHello(line: Uint8Array): void {
     const { hello } = this;
     this.hello = null;
     try {

@@ -85,7 +85,7 @@ export class OpenRequests {
   }
 
   /** Number of requests with an awaited answer; a listen has none until it is cancelled. */
-  get awaited(): number {
+  get awaitedCount(): number {
     return [...this.open.values()].filter(({ message }) => message.method !== "subscriptions/listen").length;
   }
 
@@ -108,8 +108,10 @@ export class OpenRequests {
 function consequence(message: ClientMessage, isSent: boolean): string {
   if (!isSent) return "the request was not sent to a server";
   const name = message.params.name;
-  const acts = message.method === "tools/call" && !(typeof name === "string" && readOnlyTools.has(name));
-  return acts ? "the request may have been carried out: check before repeating it" : "nothing was changed: try again";
+  const hasEffect = message.method === "tools/call" && !(typeof name === "string" && readOnlyTools.has(name));
+  return hasEffect
+    ? "the request may have been carried out: check before repeating it"
+    : "nothing was changed: try again";
 }
 
 /** A JSON-RPC error as a line. */

@@ -18,7 +18,7 @@ export class ServerRequests {
   private readonly open = new Map<RequestId, RequestId>();
 
   /** A line of the server, in the form for the client. */
-  pass(line: Uint8Array): Uint8Array {
+  passOn(line: Uint8Array): Uint8Array {
     const asked = requestedId(line);
     if (asked !== null) {
       const id = `wsh-ask-${++this.count}`;
@@ -44,7 +44,7 @@ export class ServerRequests {
   }
 
   /** The link is gone. @returns lines that cancel its requests at the client */
-  lost(): string[] {
+  cancelAll(): string[] {
     const lines = [...this.open.keys()].map((requestId) => {
       const params = { requestId, reason: "the wsh server ended" };
       return `${JSON.stringify({ jsonrpc: "2.0", method: CANCELLED, params })}\n`;

@@ -15,7 +15,7 @@ interface OutputEvents {
 export class Output {
   private readonly sink = Bun.stdout.writer();
   private queue: (string | Uint8Array)[] = [];
-  private waiting = 0;
+  private waitingBytes = 0;
   private isFull = false;
   private isGone = false;
   private writing: Promise<void> | null = null;
@@ -25,11 +25,11 @@ export class Output {
     private readonly events: OutputEvents,
   ) {}
 
-  say(line: string | Uint8Array): void {
+  print(line: string | Uint8Array): void {
     if (this.isGone) return;
     this.queue.push(line);
-    this.waiting += line.length;
-    if (this.waiting > this.limit && !this.isFull) {
+    this.waitingBytes += line.length;
+    if (this.waitingBytes > this.limit && !this.isFull) {
       this.isFull = true;
       this.events.full();
     }
@@ -48,8 +48,8 @@ export class Output {
         this.queue = [];
         await Promise.all(batch.map((line) => this.sink.write(line)));
         await this.sink.flush();
-        this.waiting -= batch.reduce((sum, line) => sum + line.length, 0);
-        if (!this.isFull || this.waiting > this.limit) continue;
+        this.waitingBytes -= batch.reduce((sum, line) => sum + line.length, 0);
+        if (!this.isFull || this.waitingBytes > this.limit) continue;
         this.isFull = false;
         this.events.room();
       }

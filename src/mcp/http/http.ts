@@ -92,7 +92,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     headers.set("accept", BOTH_TYPES);
     const forwarded = new Request(url, { method: "POST", headers, body: text, signal });
     if (await isLegacyRequest(forwarded, body)) {
-      return inForm(form, await sessions.post(forwarded, body, identity), body, signal);
+      return answerInForm(form, await sessions.post(forwarded, body, identity), body, signal);
     }
     const mcpCaller = callerFor(`mcp:${identity.via.id}`, false, url, identity);
     callers.set(forwarded, mcpCaller);
@@ -105,7 +105,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       );
       if (refusal !== null) return refusal;
     }
-    if (uris === null) return inForm(form, await requests.fetch(forwarded, { parsedBody: body }), body, signal);
+    if (uris === null) return answerInForm(form, await requests.fetch(forwarded, { parsedBody: body }), body, signal);
     const refusal = refusalOf(identity);
     if (refusal !== null) return jsonRpcError(429, -32000, refusal, idOf(body));
     if (form === "json") {
@@ -140,7 +140,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
           return post(request, identity);
         case "GET":
         case "DELETE":
-          return sessions.other(request, identity);
+          return sessions.handleOther(request, identity);
         default:
           return new Response(null, { status: 405, headers: { Allow: METHODS } });
       }
@@ -160,7 +160,7 @@ export function acceptedForm(accept: string | null): "json" | "events" | null {
   return types.includes("text/event-stream") ? "events" : "json";
 }
 
-async function inForm(
+async function answerInForm(
   form: "json" | "events",
   response: Response,
   body: unknown,

@@ -17,17 +17,17 @@ export function jsonRpcError(
  */
 export async function collectJson(response: Response, body: unknown, signal: AbortSignal): Promise<Response> {
   const messages = Array.isArray(body) ? body : [body];
-  const wanted = messages.flatMap((message) => (isAnswered(message) ? [message.id] : []));
+  const awaitedIds = messages.flatMap((message) => (isAnswered(message) ? [message.id] : []));
   const answers = new Map<unknown, unknown>();
   if (response.body !== null) {
     for await (const data of events(response.body, signal)) {
       const message: unknown = JSON.parse(data);
       const isAnswer = hasId(message) && ("result" in message || "error" in message);
-      if (isAnswer && wanted.includes(message.id)) answers.set(message.id, message);
-      if (answers.size >= wanted.length) break;
+      if (isAnswer && awaitedIds.includes(message.id)) answers.set(message.id, message);
+      if (answers.size >= awaitedIds.length) break;
     }
   }
-  const responses = wanted.flatMap((id) => (answers.has(id) ? [answers.get(id)] : []));
+  const responses = awaitedIds.flatMap((id) => (answers.has(id) ? [answers.get(id)] : []));
   const session = response.headers.get("mcp-session-id");
   const headers: Record<string, string> = present({ "mcp-session-id": session });
   const [first] = responses;
@@ -69,12 +69,12 @@ const FIRST_BYTES = new TextEncoder().encode(": connected\n\n");
 
 /**
  * Calls back once when the body was read to its end, failed, or was cancelled by a client that left.
- * @param passed gets each piece when it is sent to the client, which may be long after it was written
+ * @param onPiece gets each piece when it is sent to the client, which may be long after it was written
  */
-export function onEnd(response: Response, ended: () => void, passed?: (piece: Uint8Array) => void): Response {
+export function onEnd(response: Response, onEnded: () => void, onPiece?: (piece: Uint8Array) => void): Response {
   const { body, status, headers } = response;
   if (body === null) {
-    ended();
+    onEnded();
     return response;
   }
   const reader = body.getReader();
@@ -87,17 +87,17 @@ export function onEnd(response: Response, ended: () => void, passed?: (piece: Ui
       try {
         const { done, value } = await reader.read();
         if (!done) {
-          passed?.(value);
+          onPiece?.(value);
           return controller.enqueue(value);
         }
         controller.close();
       } catch (error) {
         controller.error(error);
       }
-      ended();
+      onEnded();
     },
     async cancel(reason) {
-      ended();
+      onEnded();
       await reader.cancel(reason);
     },
   });

@@ -10,7 +10,7 @@ import { requireRoom, type Share } from "../../protocol/shares.ts";
 import { idOf, isRequestId } from "../../wire/lines.ts";
 import { callerAt, createMcpServer } from "../caller-server.ts";
 import { registerSubscriptions } from "../resources/resources.ts";
-import { isLookingTool } from "../tools/tools.ts";
+import { isReadingTool } from "../tools/tools.ts";
 import { callerFor, type HttpIdentity, type McpHttpOptions, shareOfIdentity } from "./caller.ts";
 import { RecentEvents } from "./event-store.ts";
 import { jsonRpcError, onEnd } from "./responses.ts";
@@ -42,10 +42,10 @@ interface Session {
   readonly unanswered: Map<string | number, boolean>;
   readonly hints: UnreadHints;
   /** Number of open requests and streams. */
-  open: number;
+  openStreams: number;
   usedAt: number;
   /** Runs while no request or stream is open. */
-  gone: Timer | null;
+  disconnectTimer: Timer | null;
 }
 
 export class HttpSessions {
@@ -68,19 +68,19 @@ export class HttpSessions {
       return jsonRpcError(400, -32600, "Invalid Request: the id is in use by an open request", taken);
     }
     for (const id of cancelledIds(body)) unanswered.delete(id);
-    for (const { id, isLook } of requests) unanswered.set(id, isLook);
-    let begun = false;
+    for (const { id, isRead } of requests) unanswered.set(id, isRead);
+    let isAnswering = false;
     try {
       const response = await this.serve(session, request, body);
-      begun = response.ok;
+      isAnswering = response.ok;
       return response;
     } finally {
-      if (!begun) for (const id of ids) unanswered.delete(id);
+      if (!isAnswering) for (const id of ids) unanswered.delete(id);
     }
   }
 
   /** GET opens a stream, DELETE ends the session. */
-  async other(request: Request, identity: HttpIdentity): Promise<Response> {
+  async handleOther(request: Request, identity: HttpIdentity): Promise<Response> {
     const session = this.find(request, identity, null);
     if (session instanceof Response) return session;
     const last = request.method === "GET" ? request.headers.get("last-event-id") : null;
@@ -137,9 +137,9 @@ export class HttpSessions {
       close,
       unanswered,
       hints,
-      open: 0,
+      openStreams: 0,
       usedAt: performance.now(),
-      gone: null,
+      disconnectTimer: null,
     };
     await server.connect(transport);
     const response = await this.serve(session, request, body);
@@ -148,7 +148,7 @@ export class HttpSessions {
       await close();
       return response;
     }
-    const refusal = this.makeRoom(session.share);
+    const refusal = this.evictFor(session.share);
     if (refusal !== null) {
       await close();
       return jsonRpcError(429, -32000, refusal, idOf(body));
@@ -162,21 +162,21 @@ export class HttpSessions {
   }
 
   private async serve(session: Session, request: Request, body: unknown): Promise<Response> {
-    session.open++;
+    session.openStreams++;
     session.usedAt = performance.now();
-    clearTimeout(session.gone ?? undefined);
+    clearTimeout(session.disconnectTimer ?? undefined);
     const isStream = request.method === "GET";
     // Messages of an earlier stream may be lost with it.
     if (isStream) session.hints.forget();
     const released = () => {
-      session.open--;
+      session.openStreams--;
       session.usedAt = performance.now();
-      if (session.open === 0 && session.unanswered.size > 0)
-        session.gone = setTimeout(() => endLooks(session), GONE_MS);
+      if (session.openStreams === 0 && session.unanswered.size > 0)
+        session.disconnectTimer = setTimeout(() => cancelReads(session), GONE_MS);
     };
     try {
       const response = await session.transport.handleRequest(request, defined({ parsedBody: body }));
-      return onEnd(response, released, isStream ? (piece) => session.hints.passed(piece) : undefined);
+      return onEnd(response, released, isStream ? (piece) => session.hints.markSent(piece) : undefined);
     } catch (error) {
       released();
       throw error;
@@ -195,12 +195,12 @@ export class HttpSessions {
   private sweep(): void {
     const before = performance.now() - (this.options.idleMs ?? DEFAULT_IDLE_MS);
     for (const session of this.sessions.values()) {
-      if (session.open === 0 && session.usedAt < before) void this.end(session);
+      if (session.openStreams === 0 && session.usedAt < before) void this.end(session);
     }
   }
 
   /** A token at its share of sessions loses its longest idle one. @returns why there is no room for another */
-  private makeRoom(share: Share): string | null {
+  private evictFor(share: Share): string | null {
     const all = [...this.sessions.values()];
     const limit = this.options.maxSessions ?? DEFAULT_MAX_SESSIONS;
     try {
@@ -213,7 +213,7 @@ export class HttpSessions {
       return null;
     } catch (thrown) {
       const own = all.filter((session) => session.share === share);
-      const [longestUnused] = own.sort((a, b) => a.open - b.open || a.usedAt - b.usedAt);
+      const [longestUnused] = own.sort((a, b) => a.openStreams - b.openStreams || a.usedAt - b.usedAt);
       if (longestUnused === undefined) return WshError.from(thrown).message;
       void this.end(longestUnused);
       return null;
@@ -222,7 +222,7 @@ export class HttpSessions {
 
   private async end(session: Session): Promise<void> {
     if (!this.sessions.delete(session.id)) return;
-    clearTimeout(session.gone ?? undefined);
+    clearTimeout(session.disconnectTimer ?? undefined);
     if (this.sessions.size === 0 && this.sweeper !== null) {
       clearInterval(this.sweeper);
       this.sweeper = null;
@@ -237,9 +237,9 @@ function messagesIn(body: unknown): readonly Readonly<Record<string, unknown>>[]
 }
 
 /** Ends its reads: a returning client can repeat those, while results of changes are kept for it. */
-function endLooks({ transport, unanswered }: Session): void {
-  for (const [requestId, isLook] of unanswered) {
-    if (!isLook) continue;
+function cancelReads({ transport, unanswered }: Session): void {
+  for (const [requestId, isRead] of unanswered) {
+    if (!isRead) continue;
     const error = { code: -32000, message: "No client was waiting for the answer: send the request again" };
     // Stored for a client that returns later still.
     transport.send({ jsonrpc: "2.0", id: requestId, error }).catch(() => {});
@@ -247,11 +247,11 @@ function endLooks({ transport, unanswered }: Session): void {
   }
 }
 
-function requestsIn(body: unknown): { readonly id: string | number; readonly isLook: boolean }[] {
+function requestsIn(body: unknown): { readonly id: string | number; readonly isRead: boolean }[] {
   return messagesIn(body).flatMap(({ id, method, params }) => {
     if (method === undefined || !isRequestId(id)) return [];
     const tool = typeof params === "object" && params !== null && "name" in params ? params.name : null;
-    return [{ id, isLook: method === "tools/call" && isLookingTool(tool) }];
+    return [{ id, isRead: method === "tools/call" && isReadingTool(tool) }];
   });
 }
 

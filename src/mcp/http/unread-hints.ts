@@ -13,28 +13,28 @@ const hintMethods: ReadonlySet<string> = new Set([
 ]);
 
 export class UnreadHints {
-  private readonly waiting = new Set<string>();
+  private readonly unread = new Set<string>();
   private readonly decoder = new TextDecoder();
 
   /** Whether the same message is pending for the client; if not, this one is counted as sent. */
   isWaiting(message: JSONRPCMessage): boolean {
     if (!("method" in message) || !hintMethods.has(message.method)) return false;
     const text = JSON.stringify(message);
-    if (this.waiting.has(text)) return true;
-    this.waiting.add(text);
+    if (this.unread.has(text)) return true;
+    this.unread.add(text);
     return false;
   }
 
   /** A piece of the event stream was sent to the client. */
-  passed(piece: Uint8Array): void {
-    if (this.waiting.size === 0) return;
+  markSent(piece: Uint8Array): void {
+    if (this.unread.size === 0) return;
     for (const line of this.decoder.decode(piece).split("\n")) {
-      if (line.startsWith(DATA)) this.waiting.delete(line.slice(DATA.length));
+      if (line.startsWith(DATA)) this.unread.delete(line.slice(DATA.length));
     }
   }
 
   /** Nothing is pending any more, or it will never arrive. */
   forget(): void {
-    this.waiting.clear();
+    this.unread.clear();
   }
 }

@@ -24,10 +24,10 @@ export type SessionFeed = (changed: (id: string) => void) => Disposable;
 export const SESSIONS_URI = "wsh://sessions";
 
 /** Codes of a session, or a machine, that does not exist. */
-const notThere: ReadonlySet<string> = new Set(["session_not_found", "machine_not_found"]);
+const missingCodes: ReadonlySet<string> = new Set(["session_not_found", "machine_not_found"]);
 
-export function isNotThere(code: string): boolean {
-  return notThere.has(code);
+export function isMissing(code: string): boolean {
+  return missingCodes.has(code);
 }
 
 interface Watch {
@@ -84,31 +84,33 @@ export class Changes {
 
   private begin(key: string, session: string | undefined, caller: Caller): Watch {
     const listeners = new Set<() => void>();
-    const tell = () => {
+    const notify = () => {
       for (const listener of listeners) listener();
     };
-    const last = (): void => {
+    const reportLast = (): void => {
       if (this.watches.get(key) === watch) this.watches.delete(key);
-      tell();
+      notify();
     };
     const stop =
-      session === undefined ? this.onSessions(tell, caller.only) : this.followOutput(session, tell, last, caller);
+      session === undefined
+        ? this.onSessions(notify, caller.only)
+        : this.followOutput(session, notify, reportLast, caller);
     const watch = { listeners, stop };
     this.watches.set(key, watch);
     return watch;
   }
 
-  /** @param last reports the last change: the session cannot be read any longer */
-  private followOutput(session: string, tell: () => void, last: () => void, caller: Caller): Disposable {
+  /** @param reportLast reports the last change: the session cannot be read any longer */
+  private followOutput(session: string, notify: () => void, reportLast: () => void, caller: Caller): Disposable {
     const ended = new AbortController();
-    void this.poll(session, tell, last, caller, ended.signal);
+    void this.poll(session, notify, reportLast, caller, ended.signal);
     return { [Symbol.dispose]: () => ended.abort() };
   }
 
   private async poll(
     session: string,
-    tell: () => void,
-    last: () => void,
+    notify: () => void,
+    reportLast: () => void,
     caller: Caller,
     signal: AbortSignal,
   ): Promise<void> {
@@ -122,20 +124,20 @@ export class Changes {
     while (!signal.aborted) {
       try {
         // Reading would ask the person if the session has become private since the last update.
-        if (isConcealedFrom(await this.call("session.get", {}, context))) return last();
+        if (isConcealedFrom(await this.call("session.get", {}, context))) return reportLast();
         since ??= (await this.call("status.get", {}, context)).output_cursor;
         const result = await this.call("output.get", { since, wait_ms: POLL_MS, max_bytes: 0 }, context);
         if (signal.aborted) return;
-        if (result.output_cursor !== since) tell();
+        if (result.output_cursor !== since) notify();
         since = result.output_cursor;
         await pause(UPDATE_PAUSE_MS, signal);
       } catch (thrown) {
         if (signal.aborted) return;
         // Permanently gone: reported once, so that a reader notices.
         const { code } = WshError.from(thrown);
-        if (isNotThere(code)) return last();
+        if (isMissing(code)) return reportLast();
         // The name now belongs to another pane.
-        if (code === "invalid_cursor") tell();
+        if (code === "invalid_cursor") notify();
         since = undefined;
         await pause(RETRY_MS, signal);
       }

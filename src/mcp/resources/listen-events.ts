@@ -9,8 +9,8 @@ import type { Changes } from "./changes.ts";
 
 export class EventTap {
   readonly bus = new InMemoryServerEventBus();
-  private readonly watched = new Map<string, { users: number; watch: Disposable }>();
-  private listens = 0;
+  private readonly watched = new Map<string, { userCount: number; watch: Disposable }>();
+  private listenCount = 0;
   private sessions: Disposable | null = null;
 
   /** @param caller the listeners' rights */
@@ -20,44 +20,44 @@ export class EventTap {
   ) {}
 
   get isIdle(): boolean {
-    return this.listens === 0;
+    return this.listenCount === 0;
   }
 
   /** One stream's subscriptions; dispose when it ends. */
   watch(uris: readonly string[]): Disposable {
-    this.listens++;
+    this.listenCount++;
     this.sessions ??= this.changes.onSessions(
       () => this.bus.publish({ kind: "resources_list_changed" }),
       this.caller.only,
     );
-    for (const uri of uris) this.use(uri);
+    for (const uri of uris) this.watchUri(uri);
     let isOpen = true;
     return {
       [Symbol.dispose]: () => {
         if (!isOpen) return;
         isOpen = false;
         for (const uri of uris) this.release(uri);
-        if (--this.listens > 0) return;
+        if (--this.listenCount > 0) return;
         this.sessions?.[Symbol.dispose]();
         this.sessions = null;
       },
     };
   }
 
-  private use(uri: string): void {
+  private watchUri(uri: string): void {
     const existing = this.watched.get(uri);
     if (existing !== undefined) {
-      existing.users++;
+      existing.userCount++;
       return;
     }
     const publish = () => void this.bus.publish({ kind: "resource_updated", uri });
     const watch = this.changes.onResource(uri, publish, this.caller);
-    this.watched.set(uri, { users: 1, watch });
+    this.watched.set(uri, { userCount: 1, watch });
   }
 
   private release(uri: string): void {
     const watched = this.watched.get(uri);
-    if (watched === undefined || --watched.users > 0) return;
+    if (watched === undefined || --watched.userCount > 0) return;
     this.watched.delete(uri);
     watched.watch[Symbol.dispose]();
   }

@@ -14,7 +14,7 @@ import { isConcealedFrom } from "../../protocol/concealed.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { listedSession } from "../tools/shown-session.ts";
 import type { Ask } from "../tools/tool.ts";
-import { type Changes, decoded, isNotThere, SESSIONS_URI, sessionOf } from "./changes.ts";
+import { type Changes, decoded, isMissing, SESSIONS_URI, sessionOf } from "./changes.ts";
 
 const MIME_TYPE = "application/json";
 /** Lines of the scrollback resource: the newest. */
@@ -80,7 +80,7 @@ async function read(uri: string, value: () => Promise<unknown>) {
   try {
     return { contents: [{ uri, mimeType: MIME_TYPE, text: JSON.stringify(await value()) }] };
   } catch (thrown) {
-    if (isNotThere(WshError.from(thrown).code)) throw new ResourceNotFoundError(uri);
+    if (isMissing(WshError.from(thrown).code)) throw new ResourceNotFoundError(uri);
     throw thrown;
   }
 }
@@ -138,7 +138,7 @@ export async function mayWatch(uri: string, call: Call, caller: Caller): Promise
     const info = await call("session.get", {}, { signal, session, access: "observe", caller });
     if (!isConcealedFrom(info)) return true;
   } catch (thrown) {
-    if (isNotThere(WshError.from(thrown).code)) return caller.only === undefined;
+    if (isMissing(WshError.from(thrown).code)) return caller.only === undefined;
     throw thrown;
   }
   throw new WshError("access_denied", `session '${session}' is private: agents may not follow it`, {

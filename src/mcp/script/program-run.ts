@@ -21,12 +21,12 @@ type ProgramEnd =
 
 export class ProgramRun {
   /** Its current step. */
-  at: { readonly step: string; readonly line: number | null } | null = null;
+  currentStep: { readonly step: string; readonly line: number | null } | null = null;
   private result: ProgramEnd | null = null;
   private printed: string[] = [];
   private printedLength = 0;
-  private dropped = 0;
-  private readonly over = Promise.withResolvers<void>();
+  private droppedLength = 0;
+  private readonly endedPromise = Promise.withResolvers<void>();
   private readonly stopping = new AbortController();
   private readonly child: Bun.Subprocess<"pipe", "pipe", "ignore">;
 
@@ -52,7 +52,7 @@ export class ProgramRun {
 
   /** Resolves when the program has ended. */
   get finished(): Promise<void> {
-    return this.over.promise;
+    return this.endedPromise.promise;
   }
 
   stop(): void {
@@ -60,11 +60,11 @@ export class ProgramRun {
   }
 
   /** The output since the last call. */
-  take(): { readonly text: string; readonly dropped: number } {
-    const taken = { text: this.printed.join("\n"), dropped: this.dropped };
+  takeOutput(): { readonly text: string; readonly dropped: number } {
+    const taken = { text: this.printed.join("\n"), dropped: this.droppedLength };
     this.printed = [];
     this.printedLength = 0;
-    this.dropped = 0;
+    this.droppedLength = 0;
     return taken;
   }
 
@@ -81,7 +81,7 @@ export class ProgramRun {
   private receive(message: FromSandbox, ask: Ask): void {
     if (this.result !== null) return;
     if (message.kind === "print") this.print(message.text);
-    else if (message.kind === "step") this.at = { step: message.text, line: message.line };
+    else if (message.kind === "step") this.currentStep = { step: message.text, line: message.line };
     else if (message.kind === "call") void this.call(message, ask);
     else if (message.kind === "end") this.end({ state: "finished", value: message.value });
     else this.end({ state: "failed", error: message.message, line: message.line });
@@ -101,7 +101,7 @@ export class ProgramRun {
 
   private print(text: string): void {
     if (this.printedLength + text.length > MAX_PRINTED) {
-      this.dropped += text.length;
+      this.droppedLength += text.length;
       return;
     }
     this.printed.push(text);
@@ -119,6 +119,6 @@ export class ProgramRun {
     this.result = result;
     this.stopping.abort();
     this.child.kill("SIGKILL");
-    this.over.resolve();
+    this.endedPromise.resolve();
   }
 }

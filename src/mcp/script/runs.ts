@@ -23,7 +23,7 @@ export class Runs {
   /** @throws WshError resource_limit_reached */
   start(
     owner: string,
-    given: ConstructorParameters<typeof ProgramRun>[0],
+    program: ConstructorParameters<typeof ProgramRun>[0],
     asker: ConstructorParameters<typeof ProgramRun>[1],
     ended?: AbortSignal,
   ) {
@@ -34,10 +34,10 @@ export class Runs {
         `${own >= MAX_OF_ONE ? own : this.retained.size} programs are already running`,
       );
     }
-    const run = new ProgramRun(given, asker);
+    const run = new ProgramRun(program, asker);
     // The id is unique across later servers.
     const id = `script-${crypto.randomUUID().slice(0, 8)}`;
-    this.retained.set(id, { run, owner, timer: this.forgetting(run) });
+    this.retained.set(id, { run, owner, timer: this.forgetLater(run) });
     const stop = (): void => run.stop();
     ended?.addEventListener("abort", stop, { once: true });
     void run.finished.then(() => ended?.removeEventListener("abort", stop));
@@ -53,7 +53,7 @@ export class Runs {
       });
     }
     clearTimeout(retained.timer);
-    retained.timer = this.forgetting(retained.run);
+    retained.timer = this.forgetLater(retained.run);
     return retained.run;
   }
 
@@ -66,7 +66,7 @@ export class Runs {
     this.retained.delete(id);
   }
 
-  private forgetting(run: ProgramRun): Timer {
+  private forgetLater(run: ProgramRun): Timer {
     const timer = setTimeout(() => {
       const [id] = [...this.retained].find(([, retained]) => retained.run === run) ?? [];
       if (id !== undefined) this.forget(id);

@@ -15,8 +15,8 @@ export interface ConversationOptions extends McpSettings {
 
 export class Conversation {
   readonly transport: LineTransport;
-  private readonly owned: Disposable[] = [];
-  private readonly listens = new Map<string | number, Disposable[]>();
+  private readonly disposables: Disposable[] = [];
+  private readonly listenWatches = new Map<string | number, Disposable[]>();
   private modern: McpServer | null = null;
 
   constructor(
@@ -30,9 +30,9 @@ export class Conversation {
   }
 
   end(): void {
-    this.transport.lost();
-    for (const listen of this.listens.keys()) this.endListen(listen);
-    for (const owned of this.owned) owned[Symbol.dispose]();
+    this.transport.connectionLost();
+    for (const listen of this.listenWatches.keys()) this.endListen(listen);
+    for (const owned of this.disposables) owned[Symbol.dispose]();
     this.options.callerGone?.(this.caller.id);
   }
 
@@ -40,11 +40,11 @@ export class Conversation {
     const { changes, call } = this.options;
     const server = createMcpServer(this.options, this.caller);
     if (era === "legacy") {
-      this.owned.push(registerSubscriptions(server, changes, call, () => callerAt(server, this.caller)));
+      this.disposables.push(registerSubscriptions(server, changes, call, () => callerAt(server, this.caller)));
     } else {
       // The SDK forwards only the events that a listen requested.
       this.modern = server;
-      this.owned.push(changes.onSessions(() => void server.server.sendResourceListChanged().catch(() => {})));
+      this.disposables.push(changes.onSessions(() => void server.server.sendResourceListChanged().catch(() => {})));
     }
     return server;
   }
@@ -63,12 +63,12 @@ export class Conversation {
         return this.options.changes.onResource(uri, tell, caller);
       });
       this.endListen(message.id);
-      this.listens.set(message.id, watches);
+      this.listenWatches.set(message.id, watches);
     }
   }
 
   private endListen(id: string | number): void {
-    for (const watch of this.listens.get(id) ?? []) watch[Symbol.dispose]();
-    this.listens.delete(id);
+    for (const watch of this.listenWatches.get(id) ?? []) watch[Symbol.dispose]();
+    this.listenWatches.delete(id);
   }
 }

@@ -54,7 +54,7 @@ export class LineTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    this.lost();
+    this.connectionLost();
     this.socket.end();
   }
 
@@ -71,7 +71,7 @@ export class LineTransport implements Transport {
   }
 
   /** The socket is gone. */
-  lost(): void {
+  connectionLost(): void {
     if (this.isClosed) return;
     this.isClosed = true;
     this.outbox.clear();

@@ -29,7 +29,10 @@ const ClientHelloSchema = v.object({
 
 interface McpSocketOptions {
   /** Loads the conversation's code; called for every connection. */
-  readonly load: () => Promise<{ readonly Talk: typeof Conversation; readonly options: ConversationOptions }>;
+  readonly loadConversation: () => Promise<{
+    readonly ConversationClass: typeof Conversation;
+    readonly options: ConversationOptions;
+  }>;
   /** A bridge connected or left; they keep an ephemeral server. */
   readonly changed?: (connections: number) => void;
 }
@@ -44,12 +47,12 @@ export function listenMcp(path: string, options: McpSocketOptions): McpSocket {
   const open = new Set<BridgeConnection>();
   const changed = (): void => options.changed?.(open.size);
   const listener = Wire.listen(path, (wire) => {
-    const bridge = new BridgeConnection(wire, options.load, () => {
+    const bridge = new BridgeConnection(wire, options.loadConversation, () => {
       open.delete(bridge);
       changed();
     });
     open.add(bridge);
-    void options.load();
+    void options.loadConversation();
     changed();
     return bridge;
   });
@@ -73,9 +76,9 @@ class BridgeConnection implements WireEvents {
 
   constructor(
     private readonly wire: Wire,
-    private readonly load: McpSocketOptions["load"],
+    private readonly loadConversation: McpSocketOptions["loadConversation"],
     /** Called when the connection has ended, and with it everything that its caller owns. */
-    private readonly gone: () => void,
+    private readonly onGone: () => void,
   ) {}
 
   data(bytes: Uint8Array): void {
@@ -91,7 +94,7 @@ class BridgeConnection implements WireEvents {
     if (!this.isOpen) return;
     this.isOpen = false;
     this.conversation?.end();
-    this.gone();
+    this.onGone();
   }
 
   /** Closes the connection. */
@@ -120,27 +123,27 @@ class BridgeConnection implements WireEvents {
         ...defined({ process: pid === null ? undefined : ownerProcessAt(pid), agent: agent ?? statement.agent }),
       };
       this.hello = [];
-      this.say({ wsh_mcp: MCP_SOCKET_VERSION, version: VERSION, pid: process.pid } satisfies ServerHello);
+      this.send({ wsh_mcp: MCP_SOCKET_VERSION, version: VERSION, pid: process.pid } satisfies ServerHello);
       this.wire.pause();
       void this.converse(caller, new Uint8Array(bytes.subarray(end + 1)));
     } catch (thrown) {
-      this.say({ error: WshError.from(thrown).bodyAt("mcp") });
+      this.send({ error: WshError.from(thrown).bodyAt("mcp") });
       this.end();
     }
   }
 
   /** Writes a line, which any new socket takes in one piece. */
-  private say(value: unknown): void {
+  private send(value: unknown): void {
     this.wire.write(Buffer.from(`${JSON.stringify(value)}\n`));
   }
 
   /** Nothing is read while the code is loaded; bytes that came with the hello are passed on first. */
   private async converse(caller: McpCaller, rest: Uint8Array): Promise<void> {
-    const { Talk, options } = await this.load();
+    const { ConversationClass, options } = await this.loadConversation();
     if (!this.isOpen) return;
     // Minutes pass between two calls of an agent: the connection must cause no wake-ups meanwhile.
     this.wire.rest();
-    const conversation = new Talk(this.wire, caller, options);
+    const conversation = new ConversationClass(this.wire, caller, options);
     this.conversation = conversation;
     conversation.transport.push(rest);
     this.wire.resume();

@@ -4,7 +4,7 @@ import { inputSchema, type OperationOutput, outputSchema } from "../../operation
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { optional } from "../../protocol/fields.ts";
-import { needed, TargetField, tool } from "./tool.ts";
+import { requireField, TargetField, tool } from "./tool.ts";
 
 const { text, command: isCommand, wait, max_wait_ms } = inputSchema("agent.prompt").entries;
 
@@ -31,7 +31,7 @@ export const agent = tool({
     cwd: optional(v.string(), "with start: directory"),
     command: isCommand,
   }),
-  described: {
+  schemaOverrides: {
     text: { type: "string" },
     wait: { type: "boolean", description: "for its answer" },
     max_wait_ms: { type: "integer", default: TURN_MS },
@@ -40,9 +40,10 @@ export const agent = tool({
   },
   unlisted: ["command"],
   output: v.looseObject({ ...v.partial(outputSchema("agent.prompt")).entries }),
-  waits: true,
+  reportsProgress: true,
   run: async ({ session, start, cwd, text, ...rest }, ask) => {
-    if (start === undefined) return ask("agent.prompt", { ...rest, text: needed(text, "wsh_agent", "text") }, session);
+    if (start === undefined)
+      return ask("agent.prompt", { ...rest, text: requireField(text, "wsh_agent", "text") }, session);
     const line = { name: session, command: start, ...SIZE, ...defined({ cwd }) };
     const { name, pane_id } = await ask("sessions.create", line);
     const ready: OperationOutput<"wait"> = await ask(

@@ -16,7 +16,7 @@ export const askUser = tool({
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   parameters: v.object({ session: v.optional(TargetField), ...fields, multiple, timeout_ms, wait_for_person }),
-  described: {
+  schemaOverrides: {
     question: { type: "string" },
     default: { description: "preselected" },
     max_wait_ms: { type: "integer", default: 30_000 },
@@ -27,7 +27,7 @@ export const askUser = tool({
   },
   unlisted: ["timeout_ms", "wait_for_person"],
   output: v.looseObject({ state: v.string() }),
-  waits: true,
+  reportsProgress: true,
   run: async ({ session, ...question }, ask) => {
     const optional = Object.fromEntries(Object.entries(question).filter(([, value]) => value !== undefined));
     const input = { ...optional, question: question.question };

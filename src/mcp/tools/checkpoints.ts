@@ -1,7 +1,7 @@
 /** The tool that saves sessions and brings crashed ones back. */
 import * as v from "valibot";
 import { optional } from "../../protocol/fields.ts";
-import { type Ask, done, needed, TargetField, tool } from "./tool.ts";
+import { type Ask, done, requireField, TargetField, tool } from "./tool.ts";
 
 const actions = ["restore", "save", "list", "show", "diff", "delete"] as const;
 const text = (description: string) => optional(v.string(), description);
@@ -29,7 +29,7 @@ export const checkpoint = tool({
   unlisted: ["replace", "note", "search"],
   run: async ({ action, session, label, to, as, replace, note, search }, ask) => {
     if (action === "list") return ask("checkpoint.list", { session, search });
-    const name = needed(session, action, "session");
+    const name = requireField(session, action, "session");
     switch (action) {
       case "restore":
         return restore(ask, { session: name, label, as });
@@ -38,9 +38,9 @@ export const checkpoint = tool({
       case "show":
         return ask("checkpoint.show", { session: name, label });
       case "diff":
-        return ask("checkpoint.diff", { session: name, label: needed(label, action, "label"), to });
+        return ask("checkpoint.diff", { session: name, label: requireField(label, action, "label"), to });
       case "delete": {
-        const deleted = await ask("checkpoint.delete", { session: name, label: needed(label, action, "label") });
+        const deleted = await ask("checkpoint.delete", { session: name, label: requireField(label, action, "label") });
         return { ...done, status: "deleted", ...deleted };
       }
     }

@@ -8,8 +8,20 @@ import { execRules, requireCombinable } from "../../protocol/option-rules.ts";
 import { shownExec, shownParallel } from "./shown-exec.ts";
 import { SessionField, TargetField, tool } from "./tool.ts";
 
-const fresh = inputSchema("exec.fresh").entries;
-const { mode, show, beside, keep, port, cwd, env, stdin, asking_ms: _asking, output_limit, ...execFields } = fresh;
+const execEntries = inputSchema("exec.fresh").entries;
+const {
+  mode,
+  show,
+  beside,
+  keep,
+  port,
+  cwd,
+  env,
+  stdin,
+  asking_ms: _asking,
+  output_limit,
+  ...execFields
+} = execEntries;
 /** Time for which a command waits for input before its caller gets the result, in ms: longer than an answer takes. */
 const ASKING_MS = 5_000;
 /** Default bytes of a command's output, in UTF-8: 1,000 tokens, and less for each of several at once. */
@@ -58,7 +70,7 @@ export const exec = tool({
     env,
     stdin,
   }),
-  described: {
+  schemaOverrides: {
     command: { type: "string", description: "shell text, or steps" },
     steps: {
       type: "array",
@@ -100,7 +112,7 @@ export const exec = tool({
     stdin: { type: "string", description: "no session: its input" },
   },
   output: execOutput,
-  waits: true,
+  reportsProgress: true,
   run: async (
     {
       session,
@@ -121,8 +133,8 @@ export const exec = tool({
     },
     ask,
   ) => {
-    const usual = mode === "parallel" ? PARALLEL_OUTPUT_BYTES : OUTPUT_BYTES;
-    const limit = asked ?? (rest.until === undefined ? usual : undefined);
+    const defaultLimit = mode === "parallel" ? PARALLEL_OUTPUT_BYTES : OUTPUT_BYTES;
+    const limit = asked ?? (rest.until === undefined ? defaultLimit : undefined);
     const modes = { parallel: mode === "parallel", pipeline: mode === "pipeline", keep: keep !== "none" };
     requireCombinable(execRules, { session, clear_line, create, typed, integrate, stdin, show, beside, ...modes });
     if (session === undefined) {
@@ -165,7 +177,7 @@ export const wait = tool({
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({ session: v.optional(TargetField), ...inputSchema("wait.any").entries }),
-  described: {
+  schemaOverrides: {
     any_of: { ...conditions, description: "conditions" },
     command_id: { type: "integer", description: "the command to wait for" },
     since: {
@@ -177,7 +189,7 @@ export const wait = tool({
     tag: { type: "string", description: "all with a tag; a,b: with either" },
   },
   output: v.object({ session: v.nullable(v.string()), ...waitOutput }),
-  waits: true,
+  reportsProgress: true,
   run: async ({ session, sessions, tag, ...rest }, ask) => {
     if (session === undefined) return ask("wait.any", { ...rest, tag, ...defined({ sessions }) });
     if (sessions === undefined && tag.length === 0) return ask("wait", rest, session);
@@ -197,7 +209,7 @@ export const getOutput = tool({
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({ session: TargetField, ...outputFields }),
-  described: {
+  schemaOverrides: {
     since: { type: "integer" },
     command_id: { type: "integer" },
     lines: { type: "integer", description: "newest lines (default 100; with grep or command_id: all)" },

@@ -13,7 +13,7 @@ const [panelFields] = CreatePanelSchema.pipe;
 const keys = inputSchema("input.keys").entries;
 
 /** A colour and a span have many forms; a model needs them described once, in words. */
-const drawn: Readonly<Record<string, JsonSchema>> = {
+const overlaySchemas: Readonly<Record<string, JsonSchema>> = {
   background: { description: "name, #rrggbb or {r,g,b}" },
   spans: {
     type: "array",
@@ -23,7 +23,7 @@ const drawn: Readonly<Record<string, JsonSchema>> = {
 };
 
 /** For tools after the description. */
-const drawnAlike: typeof drawn = {
+const panelSchemas: typeof overlaySchemas = {
   background: {},
   spans: { type: "array", items: { type: "object" } },
 };
@@ -31,7 +31,7 @@ const drawnAlike: typeof drawn = {
 const IdField = optional(v.string(), "change this one");
 const ListField = optional(v.boolean(), "only list", false);
 /** Fields of both kinds; ids and places precede them. */
-const common = {
+const commonFields = {
   list: ListField,
   focusable: optional(v.boolean(), "can get captured keys"),
   ttl_ms: optional(v.number(), "lifetime"),
@@ -41,16 +41,16 @@ const common = {
 const RemoveIdField = optional(v.string(), "absent: all");
 
 /** @throws WshError invalid_request naming the missing property of a new element */
-function needed<T>(value: T | null | undefined, name: string): T {
+function requireField<T>(value: T | null | undefined, name: string): T {
   if (value !== null && value !== undefined) return value;
   throw new WshError("invalid_request", `a new element needs '${name}'`, {
     hint: "Give it, or the id of an element that exists.",
   });
 }
 
-const makesOrChanges = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
+const drawAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
 
-function removal(kind: "overlay" | "panel", description: string) {
+function removalTool(kind: "overlay" | "panel", description: string) {
   return tool({
     name: `wsh_remove_${kind}`,
     title: `Remove ${kind}s`,
@@ -75,7 +75,7 @@ export const overlay = tool({
     "A box over attached people's terminals: a notice or dialog. Without id it is made (x, y, width, height).",
   core: false,
   access: "operate",
-  annotations: makesOrChanges,
+  annotations: drawAnnotations,
   parameters: v.object({
     session: TargetField,
     id: IdField,
@@ -86,9 +86,9 @@ export const overlay = tool({
     height: optional(overlayFields.entries.height, "rows"),
     background: overlayFields.entries.background,
     spans: v.optional(overlayFields.entries.spans),
-    ...common,
+    ...commonFields,
   }),
-  described: drawn,
+  schemaOverrides: overlaySchemas,
   unlisted: ["persist", "screen_mode"],
   output: v.object({
     status: v.optional(v.string()),
@@ -98,14 +98,14 @@ export const overlay = tool({
   run: async ({ session, list, id, spans, focusable, ...rest }, ask) => {
     if (list) return { overlays: await ask("overlay.list", {}, session) };
     if (id === undefined) {
-      const { x, y, width, height, ...look } = rest;
+      const { x, y, width, height, ...style } = rest;
       const box = {
-        x: needed(x, "x"),
-        y: needed(y, "y"),
-        width: needed(width, "width"),
-        height: needed(height, "height"),
+        x: requireField(x, "x"),
+        y: requireField(y, "y"),
+        width: requireField(width, "width"),
+        height: requireField(height, "height"),
       };
-      const created = await ask("overlay.create", { ...look, ...box, focusable, spans: spans ?? [] }, session);
+      const created = await ask("overlay.create", { ...style, ...box, focusable, spans: spans ?? [] }, session);
       return { ...done, status: "created", ...created };
     }
     await ask("overlay.patch", { id, spans, focusable, ...rest }, session);
@@ -113,7 +113,7 @@ export const overlay = tool({
   },
 });
 
-export const removeOverlay = removal("overlay", "Remove an overlay, or all.");
+export const removeOverlay = removalTool("overlay", "Remove an overlay, or all.");
 
 export const panel = tool({
   name: "wsh_panel",
@@ -123,7 +123,7 @@ export const panel = tool({
     "Without id it is made (position, height). More as of wsh_overlay.",
   core: false,
   access: "operate",
-  annotations: makesOrChanges,
+  annotations: drawAnnotations,
   parameters: v.object({
     session: TargetField,
     id: IdField,
@@ -132,9 +132,9 @@ export const panel = tool({
     z: v.optional(v.number()),
     background: panelFields.entries.background,
     spans: panelFields.entries.spans,
-    ...common,
+    ...commonFields,
   }),
-  described: { ...drawnAlike, height: { type: "integer" } },
+  schemaOverrides: { ...panelSchemas, height: { type: "integer" } },
   unlisted: ["persist", "screen_mode", "ttl_ms", "z", "focusable"],
   output: v.object({
     status: v.optional(v.string()),
@@ -150,9 +150,9 @@ export const panel = tool({
       await ask("panel.patch", { id, focusable, ...rest }, session);
       return { ...done, status: "updated", id, ...(await roomLeft(ask, session, id)) };
     }
-    const { position, height, ...look } = rest;
-    const place = { position: needed(position, "position"), height: needed(height, "height") };
-    const created = await ask("panel.create", { ...look, ...place, focusable }, session);
+    const { position, height, ...style } = rest;
+    const place = { position: requireField(position, "position"), height: requireField(height, "height") };
+    const created = await ask("panel.create", { ...style, ...place, focusable }, session);
     return { ...done, status: "created", ...created };
   },
 });
@@ -164,7 +164,7 @@ async function roomLeft(ask: Ask, session: string, id: string) {
   return { visible, rows: pane?.rows ?? info.rows, cols: pane?.cols ?? info.cols };
 }
 
-export const removePanel = removal("panel", "Remove a panel, or all.");
+export const removePanel = removalTool("panel", "Remove a panel, or all.");
 
 export const inputMode = tool({
   name: "wsh_input_mode",
@@ -174,7 +174,7 @@ export const inputMode = tool({
     "release it. read: the unread keys (or those after since, a seq).",
   core: false,
   access: "operate",
-  annotations: makesOrChanges,
+  annotations: drawAnnotations,
   parameters: v.object({
     session: TargetField,
     mode: optional(v.picklist(["capture", "release"]), "the keyboard"),
@@ -185,7 +185,7 @@ export const inputMode = tool({
     wait_ms: keys.wait_ms,
     lease_ms: inputSchema("input.capture").entries.lease_ms,
   }),
-  described: {
+  schemaOverrides: {
     focus: { type: "string", description: "id of a focusable overlay or panel" },
     since: { type: "integer" },
     wait_ms: { type: "integer", default: 0, description: "for a key" },
@@ -203,14 +203,14 @@ export const inputMode = tool({
         hint: "Give one of the two.",
       });
     }
-    const held = mode === "capture" ? await ask("input.capture", { lease_ms }, session) : undefined;
+    const capture = mode === "capture" ? await ask("input.capture", { lease_ms }, session) : undefined;
     if (mode === "release") await ask("input.release", {}, session);
     if (focus !== undefined) await ask("focus.set", { id: focus }, session);
     if (unfocus) await ask("focus.unset", {}, session);
     const position = defined({ since });
     const captured = read ? await ask("input.keys", { ...position, wait_ms }, session) : {};
     const [now, { focused }] = await Promise.all([ask("input.mode", {}, session), ask("focus.get", {}, session)]);
-    return { ...(held === undefined ? {} : { seq: held.seq }), ...captured, ...now, focused_element: focused };
+    return { ...(capture === undefined ? {} : { seq: capture.seq }), ...captured, ...now, focused_element: focused };
   },
 });
 
@@ -220,7 +220,7 @@ export const screenMode = tool({
   description: "enter_alt begins a separate set of overlays and panels, exit_alt ends it. Without action: the mode.",
   core: false,
   access: "operate",
-  annotations: makesOrChanges,
+  annotations: drawAnnotations,
   parameters: v.object({ session: TargetField, action: v.optional(v.picklist(["enter_alt", "exit_alt"])) }),
   output: v.object({ mode: v.string() }),
   run: async ({ session, action }, ask) =>

@@ -17,7 +17,7 @@ export const history = tool({
   parameters: v.object({ query, session, cwd, failed, since, limit, before, output, all_machines }),
   // The instructions mention all_machines if there are other machines.
   unlisted: ["all_machines", "before"],
-  described: {
+  schemaOverrides: {
     query: { type: "string", description: "word prefixes, all of them" },
     session: { type: "string" },
     cwd: { type: "string", description: "in it or below" },
@@ -35,13 +35,13 @@ export const history = tool({
   }),
   run: async (parameters, ask) => {
     const { commands, ...page } = await ask("history.search", parameters);
-    return { commands: commands.map(small), ...page };
+    return { commands: commands.map(compactCommand), ...page };
   },
 });
 
 /** A command without uninformative fields: most are a person's, end with 0, and are identified by session and time. */
-function small(found: Found): object {
-  const { id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, server, output } = found;
+function compactCommand(record: HistoryCommand): object {
+  const { id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, server, output } = record;
   const row = {
     id,
     command,
@@ -57,4 +57,4 @@ function small(found: Found): object {
   return { ...withoutNull(row), ...defined({ output }) };
 }
 
-type Found = v.InferOutput<typeof HistoryPageSchema>["commands"][number];
+type HistoryCommand = v.InferOutput<typeof HistoryPageSchema>["commands"][number];

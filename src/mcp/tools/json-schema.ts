@@ -11,11 +11,11 @@ import { isRecord } from "../../protocol/json.ts";
 /** The schema of an input: types, choices, defaults, and a description of every field. */
 export function describeInput(
   schema: v.ObjectSchema<v.ObjectEntries, undefined>,
-  instead: Readonly<Record<string, JsonSchema>> = {},
+  overrides: Readonly<Record<string, JsonSchema>> = {},
 ): JsonSchema {
   const { properties, ...json } = reduceInput(inputJsonSchema(schema));
   const described = Object.entries(isRecord(properties) ? properties : {}).map(([name, property]) => {
-    const own = instead[name];
+    const own = overrides[name];
     if (own !== undefined) return [name, own];
     const entry = schema.entries[name];
     const description = entry === undefined ? undefined : descriptionOf(entry);
@@ -54,7 +54,7 @@ const NOT_FOR_CALLERS = new Set([
 ]);
 
 function reduceInput(schema: JsonSchema): JsonSchema {
-  const nullable = withoutNull(schema);
+  const nullable = withoutNullType(schema);
   if (nullable !== schema) return reduceInput(nullable);
   const entries = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
     if (NOT_FOR_CALLERS.has(key)) return [];
@@ -77,7 +77,7 @@ function reduceInput(schema: JsonSchema): JsonSchema {
 }
 
 /** `null` is accepted for an absent value but not advertised. */
-function withoutNull(schema: JsonSchema): JsonSchema {
+function withoutNullType(schema: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = schema;
   if (!Array.isArray(anyOf)) return schema;
   const others = anyOf.filter((item) => !(isRecord(item) && item.type === "null"));

@@ -10,11 +10,11 @@ import { layoutPresetNames } from "../../protocol/layout-presets.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { EndedField } from "../../protocol/session.ts";
 import { shownWindows } from "./shown-session.ts";
-import { type Ask, done, needed, TargetField, tool } from "./tool.ts";
+import { type Ask, done, requireField, TargetField, tool } from "./tool.ts";
 
-const makes = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true };
-const changes = { ...makes, openWorldHint: false };
-const ends = { ...changes, destructiveHint: true };
+const createAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true };
+const changeAnnotations = { ...createAnnotations, openWorldHint: false };
+const endAnnotations = { ...changeAnnotations, destructiveHint: true };
 
 const sides = v.picklist(["right", "down", "left", "up"]);
 /** Cells, or a share as "40%". */
@@ -41,7 +41,7 @@ export const createPane = tool({
   description: "Start a shell, or command, in a pane beside another, where attached people see it; returns its id.",
   core: true,
   access: "operate",
-  annotations: makes,
+  annotations: createAnnotations,
   parameters: v.object({
     session: described(v.string(), "beside this pane, or in this session"),
     direction: optional(sides, "default: right"),
@@ -55,7 +55,7 @@ export const createPane = tool({
     view: optional(v.string(), "show this pane, no program"),
     focus: optional(v.boolean(), "move the person's", false),
   }),
-  described: { size: { ...amountJson, description: 'cells or "40%"' } },
+  schemaOverrides: { size: { ...amountJson, description: 'cells or "40%"' } },
   unlisted: ["keep_after_exit"],
   output: v.object({
     pane: v.string(),
@@ -70,14 +70,14 @@ export const createPane = tool({
         hint: "Omit them, or omit window; a floating pane takes a size.",
       });
     }
-    const shown = { ...program, ...defined({ view }) };
-    if (window === "popup") return openPopup({ ...shown, size }, session, ask);
+    const paneFields = { ...program, ...defined({ view }) };
+    if (window === "popup") return openPopup({ ...paneFields, size }, session, ask);
     const made =
       window === "new"
-        ? await ask("window.create", shown, session)
+        ? await ask("window.create", paneFields, session)
         : window === "float"
-          ? await ask("pane.split", { ...shown, float: true, width: size, height: size }, session)
-          : await ask("pane.split", { ...shown, direction, ...amount(size, "cells", "percent") }, session);
+          ? await ask("pane.split", { ...paneFields, float: true, width: size, height: size }, session)
+          : await ask("pane.split", { ...paneFields, direction, ...amount(size, "cells", "percent") }, session);
     const { pane } = made;
     const info = made.windows.flatMap(({ panes }) => panes).find(({ id }) => id === pane);
     // No output of a newly started program has been read; a view's contents already existed.
@@ -115,7 +115,7 @@ export const closePane = tool({
   description: "End a pane and its program; the last one ends the session.",
   core: false,
   access: "operate",
-  annotations: ends,
+  annotations: endAnnotations,
   parameters: v.object({ pane: described(v.string(), "@7 or name:window.pane") }),
   output: v.object({ success: v.boolean(), closed: v.string(), ended: EndedField, panes_left: v.number() }),
   run: async ({ pane }, ask) => {
@@ -143,7 +143,7 @@ export const manageWindow = tool({
   description: "create (a shell), rename, close, move (index, to: session), swap (to), select.",
   core: false,
   access: "operate",
-  annotations: ends,
+  annotations: endAnnotations,
   parameters: v.object({
     session: TargetField,
     action: windowActions,
@@ -159,12 +159,12 @@ export const manageWindow = tool({
       case "create":
         return shownArrangement(await ask("window.create", { name, index }, session));
       case "rename":
-        return shownArrangement(await ask("window.update", { name: needed(name, action, "name") }, target));
+        return shownArrangement(await ask("window.update", { name: requireField(name, action, "name") }, target));
       case "move":
-        if (to === undefined) needed(index, action, "index");
+        if (to === undefined) requireField(index, action, "index");
         return shownArrangement(await ask("window.move", { to, index }, target));
       case "swap":
-        return shownArrangement(await ask("window.swap", { with: needed(to, action, "to") }, target));
+        return shownArrangement(await ask("window.swap", { with: requireField(to, action, "to") }, target));
       case "select":
         return shownArrangement(await ask("window.select", {}, target));
       case "close": {
@@ -220,10 +220,10 @@ export const layout = tool({
     "pane (focus moves the person's); move: to, else to an own window; synchronize: keys go to all; float or tile.",
   core: false,
   access: "operate",
-  annotations: ends,
+  annotations: endAnnotations,
   parameters: layoutParameters,
   unlisted: ["tmux"],
-  described: {
+  schemaOverrides: {
     preset: { type: "string", description: "tiled, next, even-horizontal, main-vertical …" },
     tree: {
       type: "object",
@@ -247,7 +247,7 @@ async function changeLayout(given: LayoutParameters, ask: Ask): Promise<Arrangem
     case "set":
       return ask("layout.set", { tree, tmux, close_others }, session);
     case "preset":
-      return ask("layout.preset", { preset: needed(preset, action, "preset") }, session);
+      return ask("layout.preset", { preset: requireField(preset, action, "preset") }, session);
     case "resize": {
       const size = { ...amount(rows, "rows", "rows_percent"), ...amount(cols, "cols", "cols_percent") };
       return ask("pane.resize", { ...size, direction, by }, session);
@@ -255,7 +255,7 @@ async function changeLayout(given: LayoutParameters, ask: Ask): Promise<Arrangem
     case "zoom":
       return ask("pane.zoom", { on }, session);
     case "swap":
-      return ask("pane.swap", { with: needed(to, action, "to") }, session);
+      return ask("pane.swap", { with: requireField(to, action, "to") }, session);
     case "rotate":
       return ask("layout.rotate", {}, session);
     case "move":
@@ -271,7 +271,7 @@ async function changeLayout(given: LayoutParameters, ask: Ask): Promise<Arrangem
     case "float":
       return ask("pane.float", { on, width: cols, height: rows }, session);
     case "title": {
-      const text = needed(title, action, "title");
+      const text = requireField(title, action, "title");
       return ask("pane.update", { title: text === "" ? null : text }, session);
     }
     case "get":

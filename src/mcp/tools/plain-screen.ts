@@ -56,12 +56,12 @@ export function shownRun(
   const parts = new Set<RunPart>(include ?? (isFull ? ["screen", "output"] : ["output"]));
   const hasOutput = parts.has("output") && output !== undefined && (output !== "" || include !== undefined || !isFull);
   const cut = hasOutput && omitted_lines > 0;
-  const noted = cut ? [...warnings, whereTheRestIs(omitted_lines, result)] : warnings;
+  const allWarnings = cut ? [...warnings, whereTheRestIs(omitted_lines, result)] : warnings;
   return {
     ...decided,
     ...(signal === null || signal === undefined ? {} : { signal }),
     ...(cut ? { omitted_lines } : {}),
-    ...(noted.length > 0 ? { warnings: noted } : {}),
+    ...(allWarnings.length > 0 ? { warnings: allWarnings } : {}),
     ...(hasOutput ? { output } : {}),
     ...(parts.has("screen") && screen !== undefined ? (format === "plain" ? markedScreen(screen) : { screen }) : {}),
   };

@@ -41,7 +41,7 @@ export const script = tool({
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   parameters: Parameters,
-  described: {
+  schemaOverrides: {
     max_wait_ms: { type: "integer", default: DEFAULT_WAIT_MS },
     output_limit: {
       type: "integer",
@@ -50,7 +50,7 @@ export const script = tool({
     },
   },
   output: v.looseObject({ state: v.string() }),
-  waits: true,
+  reportsProgress: true,
   // callScript calls it, since its calls continue after this one.
   run: () => Promise.reject(new WshError("internal_error", "wsh_script is called by its caller's server")),
 });
@@ -78,7 +78,7 @@ export async function callScript(given: Readonly<Record<string, unknown>>, calle
       ? runs.start(caller.owner, { code: code ?? "", session }, caller.asker, caller.ended)
       : { id: resume, run: runs.find(caller.owner, resume) };
   if (stop === true) run.stop();
-  await settled(run, max_wait_ms, caller.signal);
+  await waitForRun(run, max_wait_ms, caller.signal);
   if (caller.signal.aborted) runs.forget(id);
   const answer = describeRun(id, run, output_limit);
   if (run.ended !== null) runs.forget(id);
@@ -86,39 +86,39 @@ export async function callScript(given: Readonly<Record<string, unknown>>, calle
 }
 
 /** Resolves when the program has ended, the time has passed, or the call was cancelled. */
-async function settled(run: ProgramRun, ms: number, signal: AbortSignal): Promise<void> {
-  const gone = Promise.withResolvers<void>();
-  const timer = setTimeout(gone.resolve, ms);
-  const aborted = (): void => gone.resolve();
+async function waitForRun(run: ProgramRun, ms: number, signal: AbortSignal): Promise<void> {
+  const stopWaiting = Promise.withResolvers<void>();
+  const timer = setTimeout(stopWaiting.resolve, ms);
+  const aborted = (): void => stopWaiting.resolve();
   signal.addEventListener("abort", aborted, { once: true });
-  if (signal.aborted) gone.resolve();
-  await Promise.race([run.finished, gone.promise]);
+  if (signal.aborted) stopWaiting.resolve();
+  await Promise.race([run.finished, stopWaiting.promise]);
   clearTimeout(timer);
   signal.removeEventListener("abort", aborted);
 }
 
 function describeRun(id: string, run: ProgramRun, limit: number): object {
-  const { ended, at } = run;
-  const { text, dropped } = run.take();
-  const output = cut(text, limit);
+  const { ended, currentStep } = run;
+  const { text, dropped } = run.takeOutput();
+  const output = shorten(text, limit);
   const shown = {
     ...(text === "" ? {} : { output: output.text }),
     ...(output.omitted + dropped > 0 ? { omitted_bytes: output.omitted + dropped } : {}),
   };
-  if (ended === null) return { state: "running", script_id: id, ...present({ at }), ...shown };
+  if (ended === null) return { state: "running", script_id: id, ...present({ at: currentStep }), ...shown };
   if (ended.state === "failed") {
     const { line, error } = ended;
-    const reason = cut(error, Math.max(limit, OUTPUT_BYTES)).text;
+    const reason = shorten(error, Math.max(limit, OUTPUT_BYTES)).text;
     return { state: "failed", ...present({ line }), error: reason, ...shown };
   }
   if (ended.state === "stopped" || ended.value === undefined || ended.value === null)
     return { state: ended.state, ...shown };
-  const value = cut(JSON.stringify(ended.value), limit);
+  const value = shorten(JSON.stringify(ended.value), limit);
   return { state: ended.state, value: value.omitted === 0 ? ended.value : value.text, ...shown };
 }
 
 /** Head and tail of a text that exceeds the limit, in bytes of UTF-8. */
-function cut(text: string, limit: number): { readonly text: string; readonly omitted: number } {
+function shorten(text: string, limit: number): { readonly text: string; readonly omitted: number } {
   const bytes = Buffer.from(text);
   if (bytes.length <= limit) return { text, omitted: 0 };
   const half = Math.floor(limit / 2);

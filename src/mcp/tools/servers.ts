@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { described, optional } from "../../protocol/fields.ts";
 import { done, tool } from "./tool.ts";
 
-const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true };
+const readAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true };
 const HostnameField = described(v.string(), "from wsh_list_servers");
 
 export const listServers = tool({
@@ -12,7 +12,7 @@ export const listServers = tool({
   description: "This machine and the others, with health and number of sessions.",
   core: false,
   access: "observe",
-  annotations: reads,
+  annotations: readAnnotations,
   parameters: v.object({}),
   output: v.array(v.looseObject({})),
   run: async (_, ask) => ask("servers.list", {}),
@@ -24,7 +24,7 @@ export const serverStatus = tool({
   description: "Health and version of one, asked now, or why it does not answer.",
   core: false,
   access: "observe",
-  annotations: reads,
+  annotations: readAnnotations,
   parameters: v.object({ hostname: HostnameField }),
   output: v.looseObject({}),
   run: async ({ hostname }, ask) => ask("servers.get", { hostname }),

@@ -6,7 +6,7 @@ import { described, optional } from "../../protocol/fields.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 import { sideFrom } from "../../protocol/size.ts";
 import { listedSession, shownSession } from "./shown-session.ts";
-import { type Ask, done, needed, TargetField, tool } from "./tool.ts";
+import { type Ask, done, requireField, TargetField, tool } from "./tool.ts";
 
 const {
   server: _server,
@@ -21,7 +21,7 @@ const {
 } = CreateSessionSchema.entries;
 const CreateParameters = v.object(createFields);
 
-const creating = {
+const createSessionTool = {
   name: "wsh_create_session",
   title: "Create a session",
   description:
@@ -31,7 +31,7 @@ const creating = {
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   parameters: CreateParameters,
-  described: {
+  schemaOverrides: {
     name: { type: "string", description: "default: the next free number" },
     command: { type: "string", description: "instead of a shell" },
     rows: { type: "integer", default: 24 },
@@ -62,8 +62,8 @@ const creating = {
 } as const satisfies Parameters<typeof tool<typeof CreateParameters>>[0];
 
 /** `place` is listed only when there are other machines. */
-export const createSession = tool({ ...creating, unlisted: ["place"] });
-export const createSessionAnywhere = tool(creating);
+export const createSession = tool({ ...createSessionTool, unlisted: ["place"] });
+export const createSessionAnywhere = tool(createSessionTool);
 
 export const listSessions = tool({
   name: "wsh_list_sessions",
@@ -78,7 +78,7 @@ export const listSessions = tool({
     tag: v.optional(v.union([v.string(), v.array(v.string())])),
     all: optional(v.boolean(), "also ended ones that are still readable", false),
   }),
-  described: { tag: { type: "string" } },
+  schemaOverrides: { tag: { type: "string" } },
   output: v.union([v.array(v.looseObject({})), v.looseObject({})]),
   run: async ({ session, tag, all }, ask) =>
     session === undefined
@@ -148,7 +148,7 @@ export const manageSession = tool({
     force: optional(v.boolean(), "resize while people are attached", false),
     signal: optional(v.string(), "INT, TERM, HUP, KILL …"),
   }),
-  described: {
+  schemaOverrides: {
     session: { type: ["string", "array"], items: { type: "string" }, description: "kill: or several" },
     rows: { type: "integer" },
     cols: { type: "integer" },
@@ -164,19 +164,19 @@ export const manageSession = tool({
     const session = given;
     switch (action) {
       case "rename": {
-        const { name } = await ask("session.update", { name: needed(new_name, action, "new_name") }, session);
+        const { name } = await ask("session.update", { name: requireField(new_name, action, "new_name") }, session);
         return { ...done, status: "renamed", session: name, old_name: session, new_name: name };
       }
       case "add_tags": {
-        const updated = await ask("session.update", { add_tags: someTags(tags, action) }, session);
+        const updated = await ask("session.update", { add_tags: requireTags(tags, action) }, session);
         return { ...done, status: "tags_added", session, tags: updated.tags };
       }
       case "remove_tags": {
-        const updated = await ask("session.update", { remove_tags: someTags(tags, action) }, session);
+        const updated = await ask("session.update", { remove_tags: requireTags(tags, action) }, session);
         return { ...done, status: "tags_removed", session, tags: updated.tags };
       }
       case "resize": {
-        const size = { rows: needed(rows, action, "rows"), cols: needed(cols, action, "cols"), force };
+        const size = { rows: requireField(rows, action, "rows"), cols: requireField(cols, action, "cols"), force };
         return { ...done, status: "resized", session, ...(await ask("session.resize", size, session)) };
       }
       case "buffer":
@@ -184,7 +184,7 @@ export const manageSession = tool({
         if (buffer !== undefined) return { ...done, ...(await ask("buffer.get", { buffer }, session)) };
         return { ...done, buffers: await ask("buffer.list", {}, session) };
       case "signal": {
-        const sent = await ask("session.signal", { signal: needed(signal, action, "signal") }, session);
+        const sent = await ask("session.signal", { signal: requireField(signal, action, "signal") }, session);
         return { ...done, status: "signalled", session, signal: sent.signal };
       }
       default:
@@ -208,7 +208,7 @@ async function killAll(names: readonly string[], action: string, ask: Ask): Prom
   }
   const kill = (session: string) => actions.kill(session, ask).catch((thrown: unknown) => failedKill(session, thrown));
   const sessions = await Promise.all(
-    names.map((session) => results.get(session) ?? (refused === null ? kill(session) : leftAfter(session, refused))),
+    names.map((session) => results.get(session) ?? (refused === null ? kill(session) : skippedAfter(session, refused))),
   );
   return { success: sessions.every((result) => !("code" in result)), sessions };
 }
@@ -218,10 +218,10 @@ function failedKill(session: string, thrown: unknown) {
   return { status: "failed", session, code, message };
 }
 
-function leftAfter(session: string, refused: string) {
+function skippedAfter(session: string, refused: string) {
   return failedKill(session, new WshError("access_denied", `nothing is ended, since '${refused}' was refused`));
 }
 
-function someTags(tags: string[] | undefined, action: string): string[] {
-  return needed(tags !== undefined && tags.length > 0 ? tags : undefined, action, "tags");
+function requireTags(tags: string[] | undefined, action: string): string[] {
+  return requireField(tags !== undefined && tags.length > 0 ? tags : undefined, action, "tags");
 }

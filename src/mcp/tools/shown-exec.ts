@@ -18,15 +18,15 @@ type Result = OperationOutput<"exec"> | OperationOutput<"exec.fresh">;
  */
 export function shownExec(result: Result, cwd?: string): object {
   const { steps } = result;
-  if (steps === undefined) return withoutNothing(result, cwd);
+  if (steps === undefined) return withoutDefaults(result, cwd);
   return { ...result, steps: steps.map((step) => shownStep(step, cwd)) };
 }
 
 /** The result of parallel commands: each unremarkable one is a line. */
 export function shownParallel(result: Result, given: readonly Step[] | undefined, cwd?: string): object {
   const { steps } = result;
-  if (steps === undefined) return withoutNothing(result, cwd);
-  return { ...result, steps: steps.map((step, n) => inShort({ name: nameOf(given?.[n]), ...step }, cwd)) };
+  if (steps === undefined) return withoutDefaults(result, cwd);
+  return { ...result, steps: steps.map((step, n) => compactStep({ name: nameOf(given?.[n]), ...step }, cwd)) };
 }
 
 /** Sessions are numbered in order of creation, so a step without a name is identified by its command. */
@@ -37,13 +37,13 @@ function nameOf(step: Step | undefined): string | undefined {
 }
 
 function shownStep({ name, session, ...step }: StepResult, cwd: string | undefined): object {
-  if (step.state !== "skipped") return { ...defined({ name, session }), ...withoutNothing(step, cwd) };
+  if (step.state !== "skipped") return { ...defined({ name, session }), ...withoutDefaults(step, cwd) };
   const { state, exit_code, warnings } = step;
   return { ...defined({ name }), state, exit_code, ...defined({ warnings }) };
 }
 
 /** Describes the output of a step: where it is, its duration and its size. */
-function inShort(step: StepResult, cwd: string | undefined): object {
+function compactStep(step: StepResult, cwd: string | undefined): object {
   if (step.state !== "finished" || step.exit_code !== 0 || step.output !== "" || step.verified === false) {
     return shownStep(step, cwd);
   }
@@ -58,7 +58,7 @@ function inShort(step: StepResult, cwd: string | undefined): object {
   };
 }
 
-const SAYS_NOTHING: Readonly<Record<string, unknown>> = {
+const DEFAULT_VALUES: Readonly<Record<string, unknown>> = {
   signal: null,
   omitted_lines: 0,
   duration_ms: null,
@@ -66,14 +66,14 @@ const SAYS_NOTHING: Readonly<Record<string, unknown>> = {
   command_id: null,
 };
 
-function withoutNothing(whole: Result | StepResult, cwd: string | undefined): object {
+function withoutDefaults(whole: Result | StepResult, cwd: string | undefined): object {
   const { verified, ...rest } = whole;
   // A typed command is never verified, and is marked as typed.
   const doubt = verified === false && whole.typed !== true ? { verified } : {};
   const result = { ...rest, ...doubt };
   return Object.fromEntries(
     Object.entries(result).filter(
-      ([key, value]) => !(key in SAYS_NOTHING && SAYS_NOTHING[key] === value) && !(key === "cwd" && value === cwd),
+      ([key, value]) => !(key in DEFAULT_VALUES && DEFAULT_VALUES[key] === value) && !(key === "cwd" && value === cwd),
     ),
   );
 }

@@ -38,7 +38,7 @@ export const sendInput = tool({
     submit: send.submit,
     paste: send.paste,
   }),
-  described: {
+  schemaOverrides: {
     encoding: { enum: ["utf8", "base64"], default: "utf8", description: "of input" },
     paste: { type: "boolean", description: "as a paste" },
     keys: { type: "array", items: { type: "string" } },
@@ -59,7 +59,7 @@ export const getScreen = tool({
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({ session: TargetField, format: PlainField, rows: screen.tail }),
-  described: {
+  schemaOverrides: {
     format: { enum: ["plain", "styled"], type: "string", default: "plain" },
     rows: { type: "integer" },
   },
@@ -76,28 +76,28 @@ const LONG_LINE_ENDS = 1_000;
 /** As many lines as fit; the result names the omitted ones and the way to them. */
 function boundedPage<P extends { readonly lines: readonly unknown[]; readonly offset: number }>(page: P): P | object {
   const { lines, offset } = page;
-  const kept: unknown[] = [];
+  const pageLines: unknown[] = [];
   const warnings: string[] = [];
-  let left = PAGE_BYTES;
+  let remainingBytes = PAGE_BYTES;
   for (const line of lines) {
     const text = typeof line === "string" ? line : JSON.stringify(line);
     const size = Buffer.byteLength(text) + 1;
-    if (size > left && kept.length > 0) break;
+    if (size > remainingBytes && pageLines.length > 0) break;
     const isLong = size > PAGE_BYTES;
-    kept.push(isLong ? `${text.slice(0, LONG_LINE_ENDS)}[…]${text.slice(-LONG_LINE_ENDS)}` : line);
+    pageLines.push(isLong ? `${text.slice(0, LONG_LINE_ENDS)}[…]${text.slice(-LONG_LINE_ENDS)}` : line);
     if (isLong)
       warnings.push(
-        `line ${offset + kept.length - 1} has ${size} bytes and is cut: search it by wsh_get_output with grep`,
+        `line ${offset + pageLines.length - 1} has ${size} bytes and is cut: search it by wsh_get_output with grep`,
       );
-    left -= Math.min(size, PAGE_BYTES);
+    remainingBytes -= Math.min(size, PAGE_BYTES);
   }
-  const omitted = lines.length - kept.length;
+  const omitted = lines.length - pageLines.length;
   if (omitted > 0)
     warnings.push(
-      `${omitted} lines are omitted past ${PAGE_BYTES} bytes: continue with offset ${offset + kept.length}`,
+      `${omitted} lines are omitted past ${PAGE_BYTES} bytes: continue with offset ${offset + pageLines.length}`,
     );
   if (warnings.length === 0) return page;
-  return { ...page, lines: kept, ...(omitted > 0 ? { omitted_lines: omitted } : {}), warnings };
+  return { ...page, lines: pageLines, ...(omitted > 0 ? { omitted_lines: omitted } : {}), warnings };
 }
 
 export const getScrollback = tool({
@@ -108,7 +108,7 @@ export const getScrollback = tool({
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({ session: TargetField, format: PlainField, ...scrollback }),
-  described: {
+  schemaOverrides: {
     format: { enum: ["plain", "styled"], type: "string", default: "plain" },
     offset: { type: "integer", default: 0, description: "first line" },
     limit: { type: "integer", default: 100, description: "lines" },
@@ -135,14 +135,14 @@ export const awaitQuiesce = tool({
     last_generation: idle.last_generation,
     fresh: idle.fresh,
   }),
-  described: {
+  schemaOverrides: {
     timeout_ms: { type: "integer", default: DEFAULT_IDLE_MS },
     max_wait_ms: { type: "integer", default: 30_000 },
     last_generation: { type: "integer", description: "first await activity after this" },
     fresh: { type: "boolean", description: "silence from now on" },
   },
   output: v.object({ status: v.string(), generation: v.number(), decided_by: v.string(), output_cursor: v.number() }),
-  waits: true,
+  reportsProgress: true,
   run: async ({ session, ...rest }, ask) => {
     const { generation, decided_by, output_cursor, running, exit_code, signal } = await ask(
       "idle.await",
@@ -175,7 +175,7 @@ export const runCommand = tool({
     rows: tail,
     format: PlainField,
   }),
-  described: {
+  schemaOverrides: {
     steps: {
       type: "array",
       items: { type: "object" },
@@ -205,7 +205,7 @@ export const runCommand = tool({
     rows: { type: "integer", description: "of the screen, the last non-blank ones" },
   },
   output: v.object({ ...ran, screen: ShownScreen }),
-  waits: true,
+  reportsProgress: true,
   run: async ({ session, include, format, rows: tail, ...rest }, ask) => {
     try {
       return shownRun(await ask("run", { ...rest, format, tail }, session), include, format);
@@ -215,11 +215,11 @@ export const runCommand = tool({
   },
 });
 
-const SAYS_WHAT_WAS_SEEN: ReadonlySet<string> = new Set(["idle_timeout", "expect_not_met"]);
+const CODES_WITH_OUTPUT: ReadonlySet<string> = new Set(["idle_timeout", "expect_not_met"]);
 
 /** A timed-out wait reports its findings, in the same form. */
 function shownTimeout(error: unknown, include: readonly RunPart[] | undefined, format: "plain" | "styled"): unknown {
-  if (!(error instanceof WshError) || !SAYS_WHAT_WAS_SEEN.has(error.code)) return error;
+  if (!(error instanceof WshError) || !CODES_WITH_OUTPUT.has(error.code)) return error;
   const seen = v.safeParse(outputSchema("run"), error.details);
   if (!seen.success) return error;
   const { step } = error.details;

@@ -35,12 +35,12 @@ interface ToolDefinition<P extends Parameters> {
   readonly annotations: ToolAnnotations;
   readonly parameters: P;
   /** Descriptions of parameters whose schemas say more than a model needs. */
-  readonly described?: Readonly<Record<string, JsonSchema>>;
+  readonly schemaOverrides?: Readonly<Record<string, JsonSchema>>;
   /** Parameters that are accepted but not listed. */
   readonly unlisted?: readonly string[];
   readonly output: v.GenericSchema;
   /** Reports progress while it waits. */
-  readonly waits?: boolean;
+  readonly reportsProgress?: boolean;
   readonly run: (parameters: v.InferOutput<P>, ask: Ask, caller: Owner) => Promise<unknown>;
 }
 
@@ -51,7 +51,7 @@ export interface Tool {
   readonly core: boolean;
   readonly access: Access;
   readonly annotations: ToolAnnotations;
-  readonly waits: boolean;
+  readonly reportsProgress: boolean;
   readonly inputJson: JsonSchema;
   /** All parameters with their operations' own descriptions, for documents. */
   readonly documented: () => JsonSchema;
@@ -67,13 +67,13 @@ export interface Tool {
 }
 
 export function tool<P extends Parameters>(definition: ToolDefinition<P>): Tool {
-  const { parameters, described, unlisted = [], output, run, waits, ...shown } = definition;
+  const { parameters, schemaOverrides, unlisted = [], output, run, reportsProgress, ...shown } = definition;
   const listed = Object.entries(parameters.entries).filter(([name]) => !unlisted.includes(name));
-  const inputJson = describeInput(v.object(Object.fromEntries(listed)), described);
+  const inputJson = describeInput(v.object(Object.fromEntries(listed)), schemaOverrides);
   const { required } = inputJson;
   return {
     ...shown,
-    waits: waits ?? false,
+    reportsProgress: reportsProgress ?? false,
     inputJson,
     documented: () => describeInput(parameters),
     outputJson: describeOutput(output),
@@ -118,7 +118,7 @@ export const SessionField = described(v.string(), "name, name:window.pane or @id
 export const TargetField = v.string();
 
 /** @throws WshError invalid_request naming the parameter that the action requires */
-export function needed<T>(value: T | undefined, action: string, name: string): T {
+export function requireField<T>(value: T | undefined, action: string, name: string): T {
   if (value !== undefined) return value;
   throw new WshError("invalid_request", `'${action}' needs '${name}'`, { hint: `Call again with '${name}'.` });
 }

@@ -56,7 +56,7 @@ export const machineTools: readonly Tool[] = [
 ];
 
 /** Whether a tool's calls change nothing, so that they can be repeated. */
-export function isLookingTool(name: unknown): boolean {
+export function isReadingTool(name: unknown): boolean {
   return tools.some((tool) => tool.name === name && tool.access === "observe");
 }
 

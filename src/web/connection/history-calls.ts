@@ -17,8 +17,8 @@ interface Lines {
   readonly next: HistoryPlace | null;
 }
 
-const before = ({ line, col }: HistoryPlace): object => ({ before_line: line, before_col: col });
-const from = ({ line, col }: HistoryPlace): object => ({ from_line: line, from_col: col });
+const beforeParams = ({ line, col }: HistoryPlace): object => ({ before_line: line, before_col: col });
+const fromParams = ({ line, col }: HistoryPlace): object => ({ from_line: line, from_col: col });
 
 export function historyOver(control: ControlSocket): HistorySource {
   const page = async (pane: string, params: object): Promise<HistoryPage> => {
@@ -33,15 +33,15 @@ export function historyOver(control: ControlSocket): HistorySource {
     };
   };
   return {
-    above: (pane, place, limit) => page(pane, { limit, ...(place === null ? {} : before(place)) }),
-    below: (pane, place, limit) => page(pane, { limit, ...from(place) }),
+    above: (pane, place, limit) => page(pane, { limit, ...(place === null ? {} : beforeParams(place)) }),
+    below: (pane, place, limit) => page(pane, { limit, ...fromParams(place) }),
     search: (pane, { text, isPattern }, at) =>
       control.call<Matches>(
         "search_lines",
         {
           query: text,
           regex: isPattern,
-          ...(at === undefined ? {} : "before" in at ? before(at.before) : from(at.from)),
+          ...(at === undefined ? {} : "before" in at ? beforeParams(at.before) : fromParams(at.from)),
         },
         pane,
       ),

@@ -59,7 +59,7 @@ export class ViewSocket {
   });
   private readonly input = new UnacknowledgedInput<PieceTimes>();
   /** Number of the newest piece sent over this connection. */
-  private sent = 0;
+  private newestSent = 0;
   private isOpen = false;
   private isSilent = false;
   /** Number of unanswered calls whose effect precedes later input. */
@@ -91,8 +91,8 @@ export class ViewSocket {
 
   /** @returns whether it will be typed */
   type(bytes: Uint8Array): boolean {
-    const away = !this.isOpen && performance.now() - this.lostAt > OFFLINE_TYPING_MS;
-    if (this.isClosed || away || !this.input.add(bytes, { typedAt: performance.now(), sentAt: 0 })) return false;
+    const isOffline = !this.isOpen && performance.now() - this.lostAt > OFFLINE_TYPING_MS;
+    if (this.isClosed || isOffline || !this.input.add(bytes, { typedAt: performance.now(), sentAt: 0 })) return false;
     this.flush();
     return true;
   }
@@ -166,17 +166,17 @@ export class ViewSocket {
         this.receive(JSON.parse(String(data)));
       });
       socket.addEventListener("close", () => {
-        if (this.socket === socket) this.lost("the connection to the server was lost");
+        if (this.socket === socket) this.connectionLost("the connection to the server was lost");
       });
     } catch (thrown) {
       if (thrown instanceof Refusal && finalErrors.has(thrown.code)) this.end("refused", thrown.message);
       else if (thrown instanceof Refusal && (thrown.status === 401 || thrown.status === 403))
         this.end("refused", thrown.message);
-      else this.lost("the server does not answer");
+      else this.connectionLost("the server does not answer");
     }
   }
 
-  private lost(why: string): void {
+  private connectionLost(why: string): void {
     if (this.isClosed) return;
     if (this.isOpen || this.lostAt === 0) this.lostAt = performance.now();
     this.heartbeat.stop();
@@ -196,7 +196,7 @@ export class ViewSocket {
   private receive(message: ViewMessage): void {
     switch (message.type) {
       case "opened":
-        this.opened(message);
+        this.onOpened(message);
         this.session = message.session;
         this.events.sessionOpened(message.access, message.session);
         return;
@@ -245,13 +245,13 @@ export class ViewSocket {
     }
   }
 
-  private opened(message: Extract<ViewMessage, { type: "opened" }>): void {
+  private onOpened(message: Extract<ViewMessage, { type: "opened" }>): void {
     this.isOpen = true;
     this.isSilent = false;
     this.heartbeat.start();
     this.backoff.reset();
     this.reportLostInput(this.input.opened(message).lost);
-    this.sent = message.took;
+    this.newestSent = message.took;
     for (const piece of this.input.waiting) piece.sentAt = 0;
     this.flush();
     this.sendMessage({ type: "focus", on: this.hasFocus });
@@ -268,9 +268,9 @@ export class ViewSocket {
     if (!this.isOpen || this.isSilent) return;
     for (const piece of this.input.waiting) {
       // Input sent earlier precedes the call; unsent input follows its effect.
-      if (piece.number <= this.sent) continue;
+      if (piece.number <= this.newestSent) continue;
       if (this.pendingCalls > 0 && piece.number > this.input.sent) return;
-      this.sent = piece.number;
+      this.newestSent = piece.number;
       this.input.sent = Math.max(this.input.sent, piece.number);
       piece.sentAt = performance.now();
       this.socket?.send(encodeInput(piece));
@@ -297,7 +297,7 @@ export class ViewSocket {
   /** Gives up the connection for a new one. */
   private reconnect(): void {
     const { socket } = this;
-    this.lost("the server does not answer");
+    this.connectionLost("the server does not answer");
     socket?.close();
   }
 

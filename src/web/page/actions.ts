@@ -56,22 +56,22 @@ function paneActions(workspace: Workspace): PageAction[] {
   const tile = workspace.active.value;
   if (tile === null) return [];
   const info = workspace.infoOf(tile);
-  const act = (name: string, method: string, params: object, key?: string): PageAction => ({
+  const sessionAction = (name: string, method: string, params: object, key?: string): PageAction => ({
     name,
     detail: "pane",
     isChange: true,
     run: () => void workspace.act(method, params),
     ...defined({ key }),
   });
-  const ask = (name: string, method: string, lost: string, key?: string): PageAction => {
-    const { run } = act(name, method, {});
-    const wanted: OpenDialog = { kind: "confirm", question: `${name}?`, detail: lost, action: name, run };
+  const confirmedAction = (name: string, method: string, consequence: string, key?: string): PageAction => {
+    const { run } = sessionAction(name, method, {});
+    const dialog: OpenDialog = { kind: "confirm", question: `${name}?`, detail: consequence, action: name, run };
     return {
       name,
       detail: "pane",
       isChange: true,
       isDestructive: true,
-      run: () => (workspace.open.value = { ...wanted }),
+      run: () => (workspace.openDialog.value = { ...dialog }),
       ...defined({ key }),
     };
   };
@@ -80,33 +80,42 @@ function paneActions(workspace: Workspace): PageAction[] {
     name,
     detail: "session",
     isChange: true,
-    run: () => (workspace.open.value = { ...what }),
+    run: () => (workspace.openDialog.value = { ...what }),
   });
   return [
-    act("Split to the right", "split_pane", { direction: "right", focus: true }, "%"),
-    act("Split below", "split_pane", { direction: "down", focus: true }, '"'),
-    act("New window", "create_window", { focus: true }, "c"),
-    ask("Close the pane", "close_pane", "Its program is killed; closing the last pane ends the session.", "x"),
-    act("Zoom the pane (toggle)", "zoom_pane", {}, "z"),
-    act("Pane to the left", "select_pane", { to: "left" }, "Left"),
-    act("Pane to the right", "select_pane", { to: "right" }, "Right"),
-    act("Pane above", "select_pane", { to: "up" }, "Up"),
-    act("Pane below", "select_pane", { to: "down" }, "Down"),
-    act("Next window", "select_window", { to: "next" }, "n"),
-    act("Previous window", "select_window", { to: "previous" }, "p"),
-    act("Break pane into a window", "move_pane", { focus: true }, "!"),
-    act("Swap with the next pane", "swap_pane", { with: "next" }, "}"),
-    act("Swap with the previous pane", "swap_pane", { with: "previous" }, "{"),
-    act("Equal pane sizes", "equalise_layout", {}, "E"),
-    act("Next layout", "preset_layout", { preset: "next" }, "Space"),
-    act("Rotate the panes", "rotate_layout", {}, "Ctrl+O"),
-    { ...act("Interrupt (SIGINT)", "signal", { signal: "SIGINT" }), isDestructive: true },
-    ask("Clear screen and history", "clear", `The screen and ${lines} lines above it can no longer be read.`),
-    ask("Restart the program", "restart", "The running program is killed first."),
+    sessionAction("Split to the right", "split_pane", { direction: "right", focus: true }, "%"),
+    sessionAction("Split below", "split_pane", { direction: "down", focus: true }, '"'),
+    sessionAction("New window", "create_window", { focus: true }, "c"),
+    confirmedAction(
+      "Close the pane",
+      "close_pane",
+      "Its program is killed; closing the last pane ends the session.",
+      "x",
+    ),
+    sessionAction("Zoom the pane (toggle)", "zoom_pane", {}, "z"),
+    sessionAction("Pane to the left", "select_pane", { to: "left" }, "Left"),
+    sessionAction("Pane to the right", "select_pane", { to: "right" }, "Right"),
+    sessionAction("Pane above", "select_pane", { to: "up" }, "Up"),
+    sessionAction("Pane below", "select_pane", { to: "down" }, "Down"),
+    sessionAction("Next window", "select_window", { to: "next" }, "n"),
+    sessionAction("Previous window", "select_window", { to: "previous" }, "p"),
+    sessionAction("Break pane into a window", "move_pane", { focus: true }, "!"),
+    sessionAction("Swap with the next pane", "swap_pane", { with: "next" }, "}"),
+    sessionAction("Swap with the previous pane", "swap_pane", { with: "previous" }, "{"),
+    sessionAction("Equal pane sizes", "equalise_layout", {}, "E"),
+    sessionAction("Next layout", "preset_layout", { preset: "next" }, "Space"),
+    sessionAction("Rotate the panes", "rotate_layout", {}, "Ctrl+O"),
+    { ...sessionAction("Interrupt (SIGINT)", "signal", { signal: "SIGINT" }), isDestructive: true },
+    confirmedAction(
+      "Clear screen and history",
+      "clear",
+      `The screen and ${lines} lines above it can no longer be read.`,
+    ),
+    confirmedAction("Restart the program", "restart", "The running program is killed first."),
     { name: "Find", detail: "pane", key: "Ctrl+Shift+F", run: () => (tile.isFindOpen.value = true) },
     { name: "Previous command", detail: "pane", key: "Ctrl+Shift+Up", run: () => void workspace.jump(tile, -1) },
     { name: "Next command", detail: "pane", key: "Ctrl+Shift+Down", run: () => void workspace.jump(tile, 1) },
-    { name: "Newest output", detail: "pane", run: () => tile.terminal.activePane?.toEnd() },
+    { name: "Newest output", detail: "pane", run: () => tile.terminal.activePane?.scrollToEnd() },
     { name: "Remove the session from the page", detail: "session", key: "d", run: () => workspace.hide(tile) },
     ...(info === undefined
       ? []
@@ -125,18 +134,20 @@ function paneActions(workspace: Workspace): PageAction[] {
 }
 
 function pageActions(workspace: Workspace): PageAction[] {
-  const act = (name: string, run: () => void): PageAction => ({ name, detail: "page", run });
+  const pageAction = (name: string, run: () => void): PageAction => ({ name, detail: "page", run });
   const { theme, size } = settings.value;
   return [
-    ...(workspace.mayCreate ? [act("New session", () => (workspace.open.value = { kind: "new" }))] : []),
-    act("Settings", () => (workspace.open.value = { kind: "settings" })),
-    act("Keys", () => (workspace.open.value = { kind: "keys" })),
-    act(theme === "dark" ? "Light theme" : "Dark theme", () => change({ theme: theme === "dark" ? "light" : "dark" })),
-    act("Larger font", () => changeFontSize(1)),
-    act("Smaller font", () => changeFontSize(-1)),
-    act(size === "fit" ? "Follow the session's size" : "Fit the session to this page", () =>
+    ...(workspace.mayCreate ? [pageAction("New session", () => (workspace.openDialog.value = { kind: "new" }))] : []),
+    pageAction("Settings", () => (workspace.openDialog.value = { kind: "settings" })),
+    pageAction("Keys", () => (workspace.openDialog.value = { kind: "keys" })),
+    pageAction(theme === "dark" ? "Light theme" : "Dark theme", () =>
+      change({ theme: theme === "dark" ? "light" : "dark" }),
+    ),
+    pageAction("Larger font", () => changeFontSize(1)),
+    pageAction("Smaller font", () => changeFontSize(-1)),
+    pageAction(size === "fit" ? "Follow the session's size" : "Fit the session to this page", () =>
       change({ size: size === "fit" ? "follow" : "fit" }),
     ),
-    act("Show or hide the list of sessions", () => change({ sidebar: !settings.value.sidebar })),
+    pageAction("Show or hide the list of sessions", () => change({ sidebar: !settings.value.sidebar })),
   ];
 }

@@ -26,21 +26,21 @@ export function App({ workspace }: { readonly workspace: Workspace }) {
       )}
       <main class={`tiles tiles-${tiles.length}`} aria-label="Terminals">
         {state === "refused" ? (
-          <Refused why={why} byLink={workspace.isOpenedByLink} />
+          <RefusedNotice why={why} byLink={workspace.isOpenedByLink} />
         ) : tiles.length === 0 ? (
-          <Nothing workspace={workspace} />
+          <EmptyWorkspace workspace={workspace} />
         ) : (
           tiles.map((tile) => <TileFrame key={tile.initialTarget} tile={tile} workspace={workspace} />)
         )}
       </main>
       <KeyBar workspace={workspace} />
-      {workspace.open.value === null && <Toasts />}
+      {workspace.openDialog.value === null && <Toasts />}
       <Dialogs workspace={workspace} />
     </div>
   );
 }
 
-function Nothing({ workspace }: { readonly workspace: Workspace }) {
+function EmptyWorkspace({ workspace }: { readonly workspace: Workspace }) {
   if (!isListed.value)
     return (
       <div class="empty">{workspace.connection.value.why === "" ? "Connecting…" : workspace.connection.value.why}</div>
@@ -57,7 +57,7 @@ function Nothing({ workspace }: { readonly workspace: Workspace }) {
   );
 }
 
-function Refused({ why, byLink }: { readonly why: string; readonly byLink: boolean }) {
+function RefusedNotice({ why, byLink }: { readonly why: string; readonly byLink: boolean }) {
   if (byLink) {
     return (
       <div class="empty">

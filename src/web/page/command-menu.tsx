@@ -22,7 +22,7 @@ interface OpenMenu {
 }
 
 export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
-  const [chosen, choose] = useState<OpenMenu | null>(null);
+  const [openMenu, setMenu] = useState<OpenMenu | null>(null);
   useEffect(() => {
     const root = tile.terminal.element;
     const end = new AbortController();
@@ -30,7 +30,7 @@ export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly
       "click",
       (event) => {
         const found = commandAt(tile, event);
-        choose(found);
+        setMenu(found);
         if (found !== null) event.stopPropagation();
       },
       { capture: true, signal: end.signal },
@@ -41,21 +41,21 @@ export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly
   // Above everything, and completely within the window, wherever the mark is.
   useLayoutEffect(() => {
     const element = menu.current;
-    if (element === null || chosen === null) return;
-    const place = (): void => {
+    if (element === null || openMenu === null) return;
+    const positionMenu = (): void => {
       const { offsetWidth: width, offsetHeight: height, style } = element;
-      style.left = `${Math.max(EDGE, Math.min(chosen.x, innerWidth - width - EDGE))}px`;
-      style.top = `${Math.max(EDGE, Math.min(chosen.y, innerHeight - height - EDGE))}px`;
+      style.left = `${Math.max(EDGE, Math.min(openMenu.x, innerWidth - width - EDGE))}px`;
+      style.top = `${Math.max(EDGE, Math.min(openMenu.y, innerHeight - height - EDGE))}px`;
     };
     element.showPopover();
-    place();
-    addEventListener("resize", place);
-    return () => removeEventListener("resize", place);
-  }, [chosen]);
-  if (chosen === null) return null;
-  const { pane, command } = chosen;
+    positionMenu();
+    addEventListener("resize", positionMenu);
+    return () => removeEventListener("resize", positionMenu);
+  }, [openMenu]);
+  if (openMenu === null) return null;
+  const { pane, command } = openMenu;
   const done = (run: () => void) => () => {
-    choose(null);
+    setMenu(null);
     run();
     tile.terminal.input.focus();
   };
@@ -74,7 +74,7 @@ export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly
       popover="manual"
       class="menu-of-command"
       role="menu"
-      onKeyDown={({ key }) => key === "Escape" && choose(null)}
+      onKeyDown={({ key }) => key === "Escape" && setMenu(null)}
     >
       <p>
         <code>{command.command ?? "unknown command"}</code>

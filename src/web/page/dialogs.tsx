@@ -12,7 +12,7 @@ import { showError } from "./toasts.ts";
 import type { Workspace } from "./workspace.ts";
 
 export function Dialogs({ workspace }: { readonly workspace: Workspace }) {
-  const open = workspace.open.value;
+  const open = workspace.openDialog.value;
   const last = useRef({ open, count: 0 });
   if (last.current.open !== open) last.current = { open, count: last.current.count + 1 };
   // A dialog that directly follows another one, even of the same kind, needs a new element: it is requested before the
@@ -45,7 +45,7 @@ function Dialog({ open, workspace }: { readonly open: OpenDialog; readonly works
       aria-label={labels[open.kind]}
       onClose={() => {
         if (open.kind === "paste") open.decide(false);
-        if (workspace.open.peek() === open) workspace.close();
+        if (workspace.openDialog.peek() === open) workspace.close();
       }}
       onClick={({ target }) => target === element.current && element.current?.close()}
     >
@@ -142,7 +142,7 @@ function OneLine({
 
 function NewSession({ workspace }: { readonly workspace: Workspace }) {
   const [fields, setFields] = useState({ name: "", command: "", cwd: "" });
-  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value.trim() !== ""));
+  const filledFields = Object.fromEntries(Object.entries(fields).filter(([, value]) => value.trim() !== ""));
   const field = (name: keyof typeof fields, label: string, placeholder: string) => (
     <label>
       {label}
@@ -159,7 +159,7 @@ function NewSession({ workspace }: { readonly workspace: Workspace }) {
       class="form"
       onSubmit={async (event) => {
         event.preventDefault();
-        if (await workspace.create(given, true)) workspace.close();
+        if (await workspace.create(filledFields, true)) workspace.close();
       }}
     >
       <h2>New session</h2>

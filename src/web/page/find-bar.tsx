@@ -11,8 +11,8 @@ export function FindBar({ tile }: { readonly tile: Tile }) {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
   const [isPattern, setPattern] = useState(false);
-  const [found, setFound] = useState<{ readonly at: number; readonly total: number } | null>(null);
-  const [fault, setFault] = useState("");
+  const [position, setPosition] = useState<{ readonly at: number; readonly total: number } | null>(null);
+  const [error, setError] = useState("");
   const finder = useRef<Finder | null>(null);
   // Further keys go to the search field, as in a dialog.
   useLayoutEffect(() => {
@@ -22,8 +22,8 @@ export function FindBar({ tile }: { readonly tile: Tile }) {
   useEffect(() => {
     const pane = tile.terminal.activePane;
     finder.current?.clear();
-    setFault("");
-    setFound(null);
+    setError("");
+    setPosition(null);
     if (pane === undefined || text === "") return;
     const own = new Finder(pane, { text, isPattern });
     finder.current = own;
@@ -35,9 +35,9 @@ export function FindBar({ tile }: { readonly tile: Tile }) {
     if (own === null) return;
     try {
       await own.step(by);
-      setFound({ at: own.index, total: own.total });
+      setPosition({ at: own.index, total: own.total });
     } catch (thrown) {
-      setFault(thrown instanceof Error ? thrown.message : String(thrown));
+      setError(thrown instanceof Error ? thrown.message : String(thrown));
     }
   };
   const close = (): void => {
@@ -63,7 +63,13 @@ export function FindBar({ tile }: { readonly tile: Tile }) {
         }}
       />
       <span class="count" role="status">
-        {fault !== "" ? fault : found === null ? "" : found.total === 0 ? "none" : `${found.at + 1} of ${found.total}`}
+        {error !== ""
+          ? error
+          : position === null
+            ? ""
+            : position.total === 0
+              ? "none"
+              : `${position.at + 1} of ${position.total}`}
       </span>
       <label title="A pattern in RE2 syntax">
         <input

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Workspace } from "./workspace.ts";
 
-const keys: readonly (readonly [label: string, name: string, description: string])[] = [
+const keyButtons: readonly (readonly [label: string, name: string, description: string])[] = [
   ["Esc", "Escape", "Escape"],
   ["Tab", "Tab", "Tab"],
   ["↑", "Up", "Up"],
@@ -20,37 +20,37 @@ export function KeyBar({ workspace }: { readonly workspace: Workspace }) {
   const tile = workspace.active.value;
   if (tile === null || tile.access.value === "observe" || workspace.connection.value.state === "refused") return null;
   const { terminal } = tile;
-  const hold = (which: "ctrl" | "alt"): void => {
-    terminal.heldModifiers = { ...terminal.heldModifiers, [which]: !terminal.heldModifiers[which] };
+  const toggleModifier = (modifier: "ctrl" | "alt"): void => {
+    terminal.heldModifiers = { ...terminal.heldModifiers, [modifier]: !terminal.heldModifiers[modifier] };
     setHeld({ ...terminal.heldModifiers });
     // The next key, from any source, releases it.
     terminal.onModifiersReleased = () => setHeld({ ctrl: false, alt: false });
   };
   // The press must not take the focus from the terminal: the phone's keyboard would close.
-  const keep = (event: PointerEvent): void => event.preventDefault();
+  const keepFocus = (event: PointerEvent): void => event.preventDefault();
   return (
     <div class="key-bar" role="toolbar" aria-label="Keys">
-      <button type="button" onPointerDown={keep} aria-pressed={held.ctrl} onClick={() => hold("ctrl")}>
+      <button type="button" onPointerDown={keepFocus} aria-pressed={held.ctrl} onClick={() => toggleModifier("ctrl")}>
         Ctrl
       </button>
-      <button type="button" onPointerDown={keep} aria-pressed={held.alt} onClick={() => hold("alt")}>
+      <button type="button" onPointerDown={keepFocus} aria-pressed={held.alt} onClick={() => toggleModifier("alt")}>
         Alt
       </button>
-      {keys.map(([label, name, description]) => (
+      {keyButtons.map(([label, name, description]) => (
         <button
           type="button"
           key={name}
-          onPointerDown={keep}
+          onPointerDown={keepFocus}
           aria-label={description}
           onClick={() => terminal.sendKey(name)}
         >
           {label}
         </button>
       ))}
-      <button type="button" onPointerDown={keep} aria-label="Paste" onClick={() => void terminal.input.paste()}>
+      <button type="button" onPointerDown={keepFocus} aria-label="Paste" onClick={() => void terminal.input.paste()}>
         Paste
       </button>
-      <button type="button" onPointerDown={keep} aria-label="Prefix" onClick={() => terminal.type("\x1c")}>
+      <button type="button" onPointerDown={keepFocus} aria-label="Prefix" onClick={() => terminal.type("\x1c")}>
         Ctrl+\
       </button>
     </div>

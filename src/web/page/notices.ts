@@ -35,8 +35,8 @@ export class Notices {
   }
 
   /** @param isLookedAt the session is visible to the person, who needs no notice */
-  sessionUpdated(what: SessionUpdate, isLookedAt: boolean): void {
-    this.notify(what.session, this.textOf(what), tagOf(what), isLookedAt);
+  sessionUpdated(update: SessionUpdate, isLookedAt: boolean): void {
+    this.notify(update.session, this.textOf(update), tagOf(update), isLookedAt);
   }
 
   /** A command has ended in a pane, or its program notifies. */
@@ -47,10 +47,10 @@ export class Notices {
 
   private notify({ id, name }: SessionInfo, body: string | null, tag: string, isLookedAt: boolean): void {
     if (body !== null && !isLookedAt && this.isOn)
-      void this.present(id, `wsh: ${name}`, { body, tag, icon: "icon.svg", data: id });
+      void this.showNotification(id, `wsh: ${name}`, { body, tag, icon: "icon.svg", data: id });
   }
 
-  private async present(session: string, title: string, options: NotificationOptions): Promise<void> {
+  private async showNotification(session: string, title: string, options: NotificationOptions): Promise<void> {
     await this.workerSettled;
     try {
       if (this.worker !== null) {
@@ -71,10 +71,10 @@ export class Notices {
     }
   }
 
-  private textOf(what: SessionUpdate): string | null {
-    switch (what.kind) {
+  private textOf(update: SessionUpdate): string | null {
+    switch (update.kind) {
       case "agent": {
-        const { agent, id } = what.session;
+        const { agent, id } = update.session;
         const before = this.agentStates.get(id);
         this.agentStates.set(id, agent?.state ?? "");
         if (agent === undefined || agent.state === before || agent.source === "program") return null;
@@ -83,7 +83,7 @@ export class Notices {
         return agent.state === "done" ? `${agent.name} is done` : null;
       }
       case "question":
-        return `${what.question.asked_by} asks: ${what.question.question}`;
+        return `${update.question.asked_by} asks: ${update.question.question}`;
       default:
         return null;
     }

@@ -28,7 +28,7 @@ export function loadOperations(server: Server): Promise<void> {
   loading ??= server
     .json<Document>("openapi.json")
     .then((document) => {
-      operations.value = read(document);
+      operations.value = operationsOf(document);
     })
     .catch(() => {
       loading = null;
@@ -55,7 +55,7 @@ interface Document {
 
 const METHODS: ReadonlySet<string> = new Set(["get", "post", "put", "patch", "delete"]);
 
-function read({ paths = {}, components }: Document): ServerOperation[] {
+function operationsOf({ paths = {}, components }: Document): ServerOperation[] {
   const resolved = (schema: Schema | undefined): Schema => {
     const reference = schema?.$ref;
     if (typeof reference !== "string") return schema ?? {};
@@ -129,17 +129,17 @@ export async function perform(
   target: string,
   values: Readonly<Record<string, unknown>>,
 ): Promise<string> {
-  const left = { ...values };
+  const remaining = { ...values };
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = name === "name" ? target : String(left[name] ?? "");
-    delete left[name];
+    const value = name === "name" ? target : String(remaining[name] ?? "");
+    delete remaining[name];
     return encodeURIComponent(value);
   });
   const isQuery = method === "GET" || method === "DELETE";
-  const query = new URLSearchParams(Object.entries(left).map(([name, value]) => [name, String(value)])).toString();
+  const query = new URLSearchParams(Object.entries(remaining).map(([name, value]) => [name, String(value)])).toString();
   const response = await server.request(
     filled.slice(1) + (isQuery && query !== "" ? `?${query}` : ""),
-    isQuery ? { method } : { method, body: JSON.stringify(left), headers: { "Content-Type": "application/json" } },
+    isQuery ? { method } : { method, body: JSON.stringify(remaining), headers: { "Content-Type": "application/json" } },
   );
   const text = await response.text();
   try {

@@ -11,14 +11,14 @@ const MAX_ENTRIES = 60;
 
 export function Palette({ workspace, query: first }: { readonly workspace: Workspace; readonly query: string }) {
   const [query, setQuery] = useState(first);
-  const [at, setAt] = useState(0);
+  const [selectedIndex, setSelectedIndex] = useState(0);
   useEffect(() => void loadOperations(workspace.server), [workspace]);
   useEffect(() => loadBuffers(workspace), [workspace]);
   const copied = bufferActions(workspace);
-  const described = operations.value;
+  const serverOperations = operations.value;
   const { isReadOnly } = workspace;
-  const allowed = isReadOnly.value ? described.filter(({ method }) => method === "GET") : described;
-  const all = useMemo<PageAction[]>(
+  const allowed = isReadOnly.value ? serverOperations.filter(({ method }) => method === "GET") : serverOperations;
+  const actions = useMemo<PageAction[]>(
     () => [
       ...actionsOf(workspace),
       ...copied,
@@ -27,12 +27,12 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
         detail: `${method} ${path}`,
         isOperation: true,
         isDestructive: method === "DELETE" || /\/(clear|restart|respawn|kill|close|stop|shutdown)$/.test(path),
-        run: () => (workspace.open.value = { kind: "operation", name: `${method} ${path}` }),
+        run: () => (workspace.openDialog.value = { kind: "operation", name: `${method} ${path}` }),
       })),
     ],
     [workspace, allowed, copied],
   );
-  const found = useMemo(() => matching(all, query), [all, query]);
+  const matches = useMemo(() => matching(actions, query), [actions, query]);
   const run = (action: PageAction | undefined): void => {
     if (action === undefined) return;
     workspace.close();
@@ -45,36 +45,37 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
         role="combobox"
         aria-expanded="true"
         aria-controls="palette-list"
-        aria-activedescendant={`palette-${at}`}
+        aria-activedescendant={`palette-${selectedIndex}`}
         aria-label="Action"
         placeholder="Session, window or action"
         value={query}
         onInput={({ currentTarget }) => {
           setQuery(currentTarget.value);
-          setAt(0);
+          setSelectedIndex(0);
         }}
         onKeyDown={(event) => {
-          if (event.key === "Enter") run(found[at]);
+          if (event.key === "Enter") run(matches[selectedIndex]);
           else if (event.key === "ArrowDown" || (event.ctrlKey && event.key === "n"))
-            setAt(Math.min(at + 1, found.length - 1));
-          else if (event.key === "ArrowUp" || (event.ctrlKey && event.key === "p")) setAt(Math.max(at - 1, 0));
+            setSelectedIndex(Math.min(selectedIndex + 1, matches.length - 1));
+          else if (event.key === "ArrowUp" || (event.ctrlKey && event.key === "p"))
+            setSelectedIndex(Math.max(selectedIndex - 1, 0));
           else return;
           event.preventDefault();
         }}
       />
       <div id="palette-list" class="matches" role="listbox" aria-label="Matches">
-        {found.map((action, index) => (
+        {matches.map((action, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the text field has the focus and handles the keys
           <div
             key={`${action.name} ${action.detail}`}
             id={`palette-${index}`}
             role="option"
             tabIndex={-1}
-            aria-selected={index === at}
+            aria-selected={index === selectedIndex}
             ref={(element) => {
-              if (index === at) element?.scrollIntoView({ block: "nearest" });
+              if (index === selectedIndex) element?.scrollIntoView({ block: "nearest" });
             }}
-            onPointerMove={() => setAt(index)}
+            onPointerMove={() => setSelectedIndex(index)}
             onClick={() => run(action)}
           >
             <span>{action.name}</span>
@@ -82,7 +83,7 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
             {action.key !== undefined && <kbd>{action.key}</kbd>}
           </div>
         ))}
-        {found.length === 0 && <div class="none">No matches.</div>}
+        {matches.length === 0 && <div class="none">No matches.</div>}
       </div>
     </div>
   );
@@ -92,10 +93,10 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
  * The server's operations follow the page's own entries, and match only when their own text contains each typed word;
  * entries that end or discard something come last, unless their own first word is typed.
  */
-function matching(all: readonly PageAction[], query: string): PageAction[] {
+function matching(actions: readonly PageAction[], query: string): PageAction[] {
   const [first = ""] = query.trim().toLowerCase().split(/\s+/);
   const textOf = ({ name, detail }: PageAction): string => `${name} ${detail}`;
-  const candidates = all.filter(
+  const candidates = actions.filter(
     (action) => action.isOperation !== true || (first !== "" && hasWords(textOf(action), query)),
   );
   const isNamedFirst = ({ name }: PageAction): boolean => first !== "" && name.toLowerCase().startsWith(first);

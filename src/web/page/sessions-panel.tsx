@@ -14,13 +14,15 @@ import type { Workspace } from "./workspace.ts";
 
 export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) {
   const [filter, setFilter] = useState("");
-  const [stop, setStop] = useState<Stop>({ id: null, at: 0 });
-  const wanted = filter.toLowerCase();
-  const listed = byName.value.filter(
+  const [tabStop, setTabStop] = useState<TabStop>({ id: null, buttonIndex: 0 });
+  const filterText = filter.toLowerCase();
+  const listedSessions = byName.value.filter(
     ({ name, tags, cwd }) =>
-      wanted === "" || [name, ...tags, cwd ?? ""].some((text) => text.toLowerCase().includes(wanted)),
+      filterText === "" || [name, ...tags, cwd ?? ""].some((text) => text.toLowerCase().includes(filterText)),
   );
-  const stopId = [stop.id, workspace.active.value?.session].find((id) => listed.some((each) => each.id === id));
+  const tabStopId = [tabStop.id, workspace.active.value?.session].find((id) =>
+    listedSessions.some((each) => each.id === id),
+  );
   return (
     <nav class="sessions" aria-label="Sessions">
       <header>
@@ -41,24 +43,30 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
           onInput={({ currentTarget }) => setFilter(currentTarget.value)}
         />
         {workspace.mayCreate && (
-          <IconButton glyph="+" title="New session" onClick={() => (workspace.open.value = { kind: "new" })} />
+          <IconButton glyph="+" title="New session" onClick={() => (workspace.openDialog.value = { kind: "new" })} />
         )}
       </header>
       <ul
-        onKeyDown={(event) => walk(event, workspace)}
-        onFocusIn={(event) => setStop(stopOf(event))}
+        onKeyDown={(event) => moveFocus(event, workspace)}
+        onFocusIn={(event) => setTabStop(tabStopOf(event))}
         // The actions of a session are hidden without the focus, and Tab must not stop at them.
-        onFocusOut={() => setStop(({ id }) => ({ id, at: 0 }))}
+        onFocusOut={() => setTabStop(({ id }) => ({ id, buttonIndex: 0 }))}
       >
-        {listed.map((session) => (
+        {listedSessions.map((session) => (
           <SessionItem
             key={session.id}
             session={session}
             workspace={workspace}
-            stop={(stopId ?? listed[0]?.id) === session.id ? (session.id === stop.id ? stop.at : 0) : null}
+            stop={
+              (tabStopId ?? listedSessions[0]?.id) === session.id
+                ? session.id === tabStop.id
+                  ? tabStop.buttonIndex
+                  : 0
+                : null
+            }
           />
         ))}
-        {listed.length === 0 && byName.value.length > 0 && <li class="none">No session matches “{filter}”.</li>}
+        {listedSessions.length === 0 && byName.value.length > 0 && <li class="none">No session matches “{filter}”.</li>}
       </ul>
       <footer>
         <Connection workspace={workspace} />
@@ -66,24 +74,24 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
           glyph="⌘"
           title="All actions (Ctrl+Shift+P)"
           label="Palette"
-          onClick={() => (workspace.open.value = { kind: "palette", query: "" })}
+          onClick={() => (workspace.openDialog.value = { kind: "palette", query: "" })}
         />
-        <IconButton glyph="⚙" title="Settings" onClick={() => (workspace.open.value = { kind: "settings" })} />
+        <IconButton glyph="⚙" title="Settings" onClick={() => (workspace.openDialog.value = { kind: "settings" })} />
       </footer>
     </nav>
   );
 }
 
 /** The only Tab stop of the list: a session, and one of its buttons. */
-interface Stop {
+interface TabStop {
   readonly id: string | null;
-  readonly at: number;
+  readonly buttonIndex: number;
 }
 
-function stopOf({ target }: TargetedFocusEvent<HTMLElement>): Stop {
+function tabStopOf({ target }: TargetedFocusEvent<HTMLElement>): TabStop {
   const row = target instanceof Element ? target.closest<HTMLElement>(".session") : null;
   const index = target instanceof HTMLElement ? buttonsOf(row).indexOf(target) : -1;
-  return { id: row?.dataset.id ?? null, at: Math.max(0, index) };
+  return { id: row?.dataset.id ?? null, buttonIndex: Math.max(0, index) };
 }
 
 function buttonsOf(row: Element | null | undefined): HTMLElement[] {
@@ -91,7 +99,7 @@ function buttonsOf(row: Element | null | undefined): HTMLElement[] {
 }
 
 /** Arrow keys move between sessions and along a session's actions; Escape returns to the terminal. */
-function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): void {
+function moveFocus(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): void {
   const { key, target, currentTarget, ctrlKey } = event;
   if (key === "Escape") workspace.focus(workspace.active.peek());
   if (!(target instanceof HTMLElement) || event.altKey || event.metaKey || event.shiftKey) return;
@@ -99,7 +107,7 @@ function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): 
   const row = rows.findIndex((each) => each.contains(target));
   const buttons = buttonsOf(rows[row]);
   const index = buttons.indexOf(target);
-  const wanted = new Map<string, HTMLElement | undefined>(
+  const targets = new Map<string, HTMLElement | undefined>(
     ctrlKey
       ? [
           ["Home", buttonsOf(rows[0])[0]],
@@ -114,8 +122,8 @@ function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): 
           ["End", buttons.at(-1)],
         ],
   );
-  if (!wanted.has(key)) return;
-  wanted.get(key)?.focus();
+  if (!targets.has(key)) return;
+  targets.get(key)?.focus();
   event.preventDefault();
 }
 
@@ -149,10 +157,10 @@ function SessionItem({
   const pane = activePane(session);
   const { words, tone } = stateOf(session);
   const command = lastCommands.value.get(pane?.id ?? "");
-  const asked = questions.value.get(id) ?? [];
+  const sessionQuestions = questions.value.get(id) ?? [];
   const isShown = workspace.tiles.value.some((tile) => tile.session === id);
   const isActive = workspace.active.value?.session === id;
-  const isEnding = workspace.ending.value.has(id);
+  const isEnding = workspace.endingSessions.value.has(id);
   return (
     <li
       data-id={id}
@@ -201,7 +209,7 @@ function SessionItem({
             <code>{command.command.split("\n")[0]}</code>
           </span>
         )}
-        {asked.map((question) => (
+        {sessionQuestions.map((question) => (
           <span key={question.ask_id} class="question">
             {question.asked_by} asks: {question.question}
           </span>
@@ -223,14 +231,14 @@ function SessionItem({
               title="Rename"
               label={`Rename ${name}`}
               isStop={stop === 2}
-              onClick={() => (workspace.open.value = { kind: "rename", session })}
+              onClick={() => (workspace.openDialog.value = { kind: "rename", session })}
             />
             <IconButton
               glyph="#"
               title="Tags"
               label={`Tags of ${name}`}
               isStop={stop === 3}
-              onClick={() => (workspace.open.value = { kind: "tags", session })}
+              onClick={() => (workspace.openDialog.value = { kind: "tags", session })}
             />
             <IconButton
               glyph="×"

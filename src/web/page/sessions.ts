@@ -139,7 +139,7 @@ export class SessionList {
       isListed.value = true;
       this.forgetQuestions(listed);
       for (let index = 0; index < listed.length; index += FOLLOW_BATCH) {
-        await Promise.all(listed.slice(index, index + FOLLOW_BATCH).map((session) => this.follow(session)));
+        await Promise.all(listed.slice(index, index + FOLLOW_BATCH).map((session) => this.followCommandsOf(session)));
       }
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
@@ -152,7 +152,7 @@ export class SessionList {
   }
 
   /** Subscribes to a session's events, and requests its current state. */
-  private async follow(session: SessionInfo): Promise<void> {
+  private async followCommandsOf(session: SessionInfo): Promise<void> {
     const { id } = session;
     const pane = activePane(session)?.id ?? session.pane_id;
     if (this.followedPanes.get(id) === pane) return;

@@ -55,7 +55,7 @@ export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly w
 }
 
 function toNewest(tile: Tile): void {
-  for (const pane of tile.terminal.panes) pane.toEnd();
+  for (const pane of tile.terminal.panes) pane.scrollToEnd();
   tile.terminal.input.focus();
 }
 
@@ -122,7 +122,7 @@ function TileState({ tile }: { readonly tile: Tile }) {
 function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
   const [isOpen, setOpen] = useState(false);
   const target = (): string => tile.terminal.activePane?.place.id ?? tile.session;
-  const act = (method: string, params: object) => () => {
+  const runOnTile = (method: string, params: object) => () => {
     setOpen(false);
     void workspace.act(method, params, target(), tile);
     tile.terminal.input.focus();
@@ -134,15 +134,15 @@ function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace:
           <IconButton
             glyph="◫"
             title="Split to the right"
-            onClick={act("split_pane", { direction: "right", focus: true })}
+            onClick={runOnTile("split_pane", { direction: "right", focus: true })}
           />
           <IconButton
             glyph="◫"
             title="Split below"
             isTurned
-            onClick={act("split_pane", { direction: "down", focus: true })}
+            onClick={runOnTile("split_pane", { direction: "down", focus: true })}
           />
-          <IconButton glyph="+" title="New window" onClick={act("create_window", { focus: true })} />
+          <IconButton glyph="+" title="New window" onClick={runOnTile("create_window", { focus: true })} />
         </>
       )}
       <IconButton glyph="⌕" title="Find (Ctrl+Shift+F)" label="Find" onClick={() => (tile.isFindOpen.value = true)} />
@@ -159,17 +159,17 @@ function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace:
 /** Shows that a connection is interrupted, and the input typed meanwhile. */
 function Interrupted({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
   const { value } = tile.state;
-  const held = tile.pendingCharacters.value;
+  const pendingCharacters = tile.pendingCharacters.value;
   const isOver = value === "ended" || value === "refused";
-  if ((value === "live" || value === "connecting") && held === 0) return null;
+  if ((value === "live" || value === "connecting") && pendingCharacters === 0) return null;
   const why = tile.why.value;
   const words =
     value === "lost" ? `Reconnecting: ${why}.` : value === "silent" ? `Waiting: ${why}.` : isOver ? why : "Waiting.";
   return (
     <div class={`lost ${isOver ? value : "lost"}`} role="status">
       <span>{words}</span>
-      {held > 0 && <span class="held">{plural(held, "character")} pending.</span>}
-      {held > 0 && (
+      {pendingCharacters > 0 && <span class="held">{plural(pendingCharacters, "character")} pending.</span>}
+      {pendingCharacters > 0 && (
         <button type="button" onClick={() => tile.dropUnsentInput()}>
           Drop
         </button>

@@ -63,7 +63,7 @@ export class Tile {
   private hiddenTimer: ReturnType<typeof setTimeout> | null = null;
   private size = { rows: 24, cols: 80 };
 
-  private readonly place: Signal<string>;
+  private readonly sessionSignal: Signal<string>;
   private lastName: string;
 
   /** @param initialTarget id of the session, or its name while the id is unknown */
@@ -71,7 +71,7 @@ export class Tile {
     readonly initialTarget: string,
     private readonly port: TilePort,
   ) {
-    this.place = signal(initialTarget);
+    this.sessionSignal = signal(initialTarget);
     this.lastName = initialTarget;
     this.terminal = new Terminal(port, historyOver(port.control), {
       input: (bytes) => this.sendInput(bytes),
@@ -99,7 +99,7 @@ export class Tile {
       pageKey: (event) => port.pageKey(event, this),
       panes: (panes) => {
         this.panesChanged.value++;
-        void this.follow(panes);
+        void this.followEvents(panes);
       },
     });
     this.images = new Images(this.terminal.element.style, () => port.measure.size);
@@ -108,7 +108,7 @@ export class Tile {
 
   /** Id of the session; its name until the session answers. */
   get session(): string {
-    return this.place.value;
+    return this.sessionSignal.value;
   }
 
   /** The session's name in the newest list that has it; before, the given one. */
@@ -119,15 +119,15 @@ export class Tile {
 
   /** Called once the element is in the document. */
   mounted(): void {
-    const { rows, cols } = this.terminal.room();
+    const { rows, cols } = this.terminal.availableSize();
     this.size = { rows, cols };
-    this.terminal.follow(settings.peek().size === "follow");
+    this.terminal.setFollowing(settings.peek().size === "follow");
     this.connect();
   }
 
   /** Sets whether this page counts for the session's size. */
   setSizeMode(mode: "fit" | "follow"): void {
-    this.terminal.follow(mode === "follow");
+    this.terminal.setFollowing(mode === "follow");
     this.view?.resize(this.size.rows, this.size.cols, mode);
   }
 
@@ -176,7 +176,7 @@ export class Tile {
         this.why.value = why;
         if (state === "live") {
           this.sendColors();
-          void this.follow(this.terminal.panes);
+          void this.followEvents(this.terminal.panes);
         }
       },
       inputPending: (bytes) => {
@@ -185,7 +185,7 @@ export class Tile {
       sessionOpened: (access, session) => {
         this.images.clear();
         this.access.value = access;
-        this.place.value = session;
+        this.sessionSignal.value = session;
       },
       keyboard: (captured) => {
         this.isCaptured.value = captured;
@@ -208,12 +208,12 @@ export class Tile {
 
   /** The control connection now knows the session: earlier requests may have failed. */
   resubscribe(): void {
-    void this.follow(this.terminal.panes);
+    void this.followEvents(this.terminal.panes);
   }
 
   /** A command has begun or ended in the session: marks are redrawn. */
   marksChanged(): void {
-    void this.mark(this.terminal.panes);
+    void this.showCommandMarks(this.terminal.panes);
   }
 
   private readonly visibility = (): void => {
@@ -262,15 +262,15 @@ export class Tile {
     });
   }
 
-  private async follow(panes: readonly PaneView[]): Promise<void> {
+  private async followEvents(panes: readonly PaneView[]): Promise<void> {
     const { control } = this.port;
     await Promise.all(
       panes.map(({ place }) => control.call("subscribe", { events: ["commands"] }, place.id).catch(() => undefined)),
     );
-    await this.mark(panes);
+    await this.showCommandMarks(panes);
   }
 
-  private async mark(panes: readonly PaneView[]): Promise<void> {
+  private async showCommandMarks(panes: readonly PaneView[]): Promise<void> {
     await Promise.all(
       panes.map(async (pane) => {
         const records = await this.port.control

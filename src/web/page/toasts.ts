@@ -14,7 +14,7 @@ const DISPLAY_MS = 6_000;
 const MAX_TOASTS = 4;
 
 export const toasts = signal<readonly Toast[]>([]);
-let next = 1;
+let nextId = 1;
 
 /** @returns a function that removes it */
 export function toast(
@@ -22,7 +22,7 @@ export function toast(
   options: Partial<Pick<Toast, "kind" | "action">> & { readonly ms?: number } = {},
 ): () => void {
   const { kind = "plain", action, ms = DISPLAY_MS } = options;
-  const id = next++;
+  const id = nextId++;
   const remove = (): void => {
     clearTimeout(timer);
     toasts.value = toasts.value.filter((each) => each.id !== id);

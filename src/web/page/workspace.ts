@@ -28,7 +28,7 @@ const MAX_TILES = 6;
 export class Workspace {
   readonly tiles = signal<readonly Tile[]>([]);
   readonly active = signal<Tile | null>(null);
-  readonly open = signal<OpenDialog | null>(null);
+  readonly openDialog = signal<OpenDialog | null>(null);
   /** Whether the page is read-only: it offers nothing that would be refused. */
   readonly isReadOnly = computed(() => this.tiles.value.some(({ access }) => access.value === "observe"));
   readonly isDrawerOpen = signal(false);
@@ -37,7 +37,7 @@ export class Workspace {
     why: "",
   });
   /** Ids of sessions that will be ended unless undone. */
-  readonly ending = signal<ReadonlySet<string>>(new Set());
+  readonly endingSessions = signal<ReadonlySet<string>>(new Set());
   readonly control: ControlSocket;
   readonly list: SessionList;
   readonly miniatures: Miniatures;
@@ -78,7 +78,7 @@ export class Workspace {
     });
     // Sessions in the address are opened at once, by name: their ids arrive with their first pictures.
     for (const name of sessionsInAddress().slice(0, MAX_TILES)) this.show(name, true);
-    effect(() => this.reconcile());
+    effect(() => this.applyFirstList());
     effect(() => this.updateAddress());
     effect(() => {
       const waiting = waitingForPerson.value;
@@ -108,7 +108,7 @@ export class Workspace {
   }
 
   /** Shows a session, in place of the active one unless it is already shown. */
-  show(session: string, beside = false): void {
+  show(session: string, isBeside = false): void {
     this.isDrawerOpen.value = false;
     const shown = this.tiles.peek().find((tile) => tile.session === session);
     if (shown !== undefined) {
@@ -118,11 +118,11 @@ export class Workspace {
     const tile = this.tile(session);
     const tiles = this.tiles.peek();
     const active = this.active.peek();
-    if (beside && tiles.length >= MAX_TILES) {
+    if (isBeside && tiles.length >= MAX_TILES) {
       toast(`At most ${MAX_TILES} sessions fit side by side.`);
       return;
     }
-    if (beside || active === null) this.tiles.value = [...tiles, tile];
+    if (isBeside || active === null) this.tiles.value = [...tiles, tile];
     else {
       this.tiles.value = tiles.map((each) => (each === active ? tile : each));
       active.dispose();
@@ -140,16 +140,16 @@ export class Workspace {
 
   focus(tile: Tile | null): void {
     this.active.value = tile;
-    const take = (): void => {
-      if (this.open.peek() === null && this.active.peek() === tile) tile?.terminal.input.focus();
+    const takeFocus = (): void => {
+      if (this.openDialog.peek() === null && this.active.peek() === tile) tile?.terminal.input.focus();
     };
     // Takes the focus now, so that no key is lost, and again later, since its element may be about to be mounted.
-    take();
-    requestAnimationFrame(take);
+    takeFocus();
+    requestAnimationFrame(takeFocus);
   }
 
   close(): void {
-    this.open.value = null;
+    this.openDialog.value = null;
     // Elements below an open dialog cannot be focused.
     document.querySelector<HTMLDialogElement>("dialog[open]")?.close();
     this.focus(this.active.peek());
@@ -164,7 +164,7 @@ export class Workspace {
     beside = false,
   ): Promise<boolean> {
     try {
-      const { rows, cols } = this.active.peek()?.terminal.room() ?? { rows: 24, cols: 80 };
+      const { rows, cols } = this.active.peek()?.terminal.availableSize() ?? { rows: 24, cols: 80 };
       const made = await this.control.call<CreatedSession>("create_session", { rows, cols, opened: true, ...fields });
       this.list.scheduleList(0);
       this.show(made.id, beside);
@@ -177,15 +177,15 @@ export class Workspace {
 
   /** Ends a session after a delay, within which that can be undone. */
   kill({ id, name }: SessionInfo): void {
-    if (this.ending.peek().has(id)) return;
-    this.ending.value = new Set([...this.ending.peek(), id]);
+    if (this.endingSessions.peek().has(id)) return;
+    this.endingSessions.value = new Set([...this.endingSessions.peek(), id]);
     const pending = new AbortController();
-    const over = (): void => {
+    const finish = (): void => {
       pending.abort();
-      this.ending.value = new Set([...this.ending.peek()].filter((each) => each !== id));
+      this.endingSessions.value = new Set([...this.endingSessions.peek()].filter((each) => each !== id));
     };
     const timer = setTimeout(() => {
-      over();
+      finish();
       this.control.call("kill_session", {}, id).catch(showError);
     }, UNDO_MS);
     // Leaving the page ends the session at once.
@@ -200,7 +200,7 @@ export class Workspace {
         label: "Undo",
         run: () => {
           clearTimeout(timer);
-          over();
+          finish();
         },
       },
     });
@@ -243,10 +243,10 @@ export class Workspace {
       control,
       measure,
       glyphs,
-      keyAction: (operation, tile) => this.wanted(operation, tile),
+      keyAction: (operation, tile) => this.runKeyAction(operation, tile),
       mayPaste: (text) =>
         new Promise((decide) => {
-          this.open.value = { kind: "paste", text, decide };
+          this.openDialog.value = { kind: "paste", text, decide };
         }),
       copyText: (text) => void this.copy(text),
       pageKey: (event, tile) => this.pageKey(event, tile),
@@ -260,7 +260,7 @@ export class Workspace {
   }
 
   /** Carries out the page's action for a key after the prefix. */
-  private wanted(operation: string, tile: Tile): void {
+  private runKeyAction(operation: string, tile: Tile): void {
     switch (operation) {
       case "view.detach":
         this.hide(tile);
@@ -269,10 +269,10 @@ export class Workspace {
         tile.terminal.activePane?.scrollRows(-(tile.terminal.activePane.place.rows - 1));
         return;
       case "view.keys":
-        this.open.value = { kind: "keys" };
+        this.openDialog.value = { kind: "keys" };
         return;
       default:
-        this.open.value = { kind: "palette", query: paletteQueries.get(operation) ?? "" };
+        this.openDialog.value = { kind: "palette", query: paletteQueries.get(operation) ?? "" };
     }
   }
 
@@ -290,7 +290,7 @@ export class Workspace {
         return true;
       case "KeyP":
       case "Space":
-        this.open.value = { kind: "palette", query: "" };
+        this.openDialog.value = { kind: "palette", query: "" };
         return true;
       case "KeyL":
         [".session.active .choose", ".session .choose", "button"]
@@ -313,9 +313,9 @@ export class Workspace {
     if (pane === undefined) return;
     const at = pane.topLine();
     if (at === null) return;
-    const command = pane.marks.next(at, step);
+    const command = pane.marks.nextMark(at, step);
     if (command !== undefined) await pane.showPrompt(command);
-    else if (step === 1) pane.toEnd();
+    else if (step === 1) pane.scrollToEnd();
   }
 
   private connectionChanged(state: ControlState, why: string): void {
@@ -353,7 +353,7 @@ export class Workspace {
   }
 
   /** After the first list: hides sessions of the address that do not exist, and shows at least one session. */
-  private reconcile(): void {
+  private applyFirstList(): void {
     const listed = sessions.value;
     if (!this.isFirstList || listed.length === 0) return;
     this.isFirstList = false;

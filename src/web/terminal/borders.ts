@@ -52,7 +52,7 @@ type Direction = "left" | "right" | "up" | "down";
 
 export interface BorderDrag {
   /** The border of a pane, or a floating pane as a whole, was moved by this many cells since the last call. */
-  moved(pane: string, what: "border" | "whole", direction: Direction, cells: number): void;
+  onMoved(pane: string, what: "border" | "whole", direction: Direction, cells: number): void;
 }
 
 export class Borders {
@@ -90,7 +90,7 @@ export class Borders {
         if (by === 0) return;
         requested[axis] = cells;
         const [back, forth] = axis === "across" ? (["left", "right"] as const) : (["up", "down"] as const);
-        this.drag.moved(border.pane, what, by < 0 ? back : forth, Math.abs(by));
+        this.drag.onMoved(border.pane, what, by < 0 ? back : forth, Math.abs(by));
       };
       // The layout redraws the handle during the drag, so the document tracks the pointer.
       const move = (event: PointerEvent): void => {

@@ -59,19 +59,19 @@ function inDevicePixels({ width, height }: CellSize): { readonly width: number; 
 
 export class BoxGlyphs {
   readonly sheet = new CSSStyleSheet();
-  private readonly made = new Set<string>();
+  private readonly madeRules = new Set<string>();
 
   /** The font has changed: terminals request their shapes again. */
   clear(): void {
-    this.made.clear();
+    this.madeRules.clear();
     this.sheet.replaceSync("");
   }
 
   /** Ensures that the character has a rule for cells of this size. */
-  need(text: string, size: CellSize): void {
+  ensureRule(text: string, size: CellSize): void {
     const selector = `.${cellClass(size)} .${boxClass(text)}::before`;
-    if (this.made.has(selector)) return;
-    this.made.add(selector);
+    if (this.madeRules.has(selector)) return;
+    this.madeRules.add(selector);
     const { width, height } = inDevicePixels(size);
     const shape = shapeOf(text.charCodeAt(0), width, height);
     // With crisp edges a line of one device pixel may vanish where a browser draws in whole CSS pixels.

@@ -62,7 +62,7 @@ export class CellMeasure {
    * Whether the character may be part of a run of text: one cell wide, and drawn as wide as the font's other
    * characters.
    */
-  fits(text: string): boolean {
+  fitsCells(text: string): boolean {
     if (text.length === 1 && text >= " " && text <= "~") return true;
     const known = this.fitCache.get(text);
     if (known !== undefined) return known;
@@ -78,16 +78,16 @@ export class CellMeasure {
 /** Calls back when the number of device pixels per CSS pixel changes: another zoom of the page, another display. */
 export function onDensity(changed: () => void): void {
   let ratio = 0;
-  const look = (): void => {
+  const checkRatio = (): void => {
     if (devicePixelRatio === ratio) return;
     const isFirst = ratio === 0;
     ratio = devicePixelRatio;
     // Such a query fires once, when its density is left. A zoom also gives the page another size.
-    matchMedia(`(resolution: ${ratio}dppx)`).addEventListener("change", look, { once: true });
+    matchMedia(`(resolution: ${ratio}dppx)`).addEventListener("change", checkRatio, { once: true });
     if (!isFirst) changed();
   };
-  look();
-  addEventListener("resize", look);
+  checkRatio();
+  addEventListener("resize", checkRatio);
 }
 
 /** Letters that the browser would order differently from the terminal. */

@@ -11,11 +11,11 @@ const MIN_SHOWN_MS = 1000;
 export class CommandMarks {
   /** By the logical line of the prompt. */
   private readonly byPrompt = new Map<number, CommandMark>();
-  private readonly folded = new Set<number>();
+  private readonly foldedIds = new Set<number>();
   commands: readonly CommandMark[] = [];
 
   get hasFolds(): boolean {
-    return this.folded.size > 0;
+    return this.foldedIds.size > 0;
   }
 
   /**
@@ -57,7 +57,7 @@ export class CommandMarks {
               ? "unknown"
               : "failed";
         if (dataset.state !== state) dataset.state = state;
-        const text = markText(command, this.folded.has(command.id));
+        const text = markText(command, this.foldedIds.has(command.id));
         if (text === "" || end + text.length + 2 > row.cells.length) delete dataset.mark;
         else if (dataset.mark !== text) dataset.mark = text;
       }
@@ -72,12 +72,12 @@ export class CommandMarks {
   }
 
   /** Folds a command's output, or shows it again. */
-  fold(id: number): void {
-    if (!this.folded.delete(id)) this.folded.add(id);
+  toggleFold(id: number): void {
+    if (!this.foldedIds.delete(id)) this.foldedIds.add(id);
   }
 
   /** The nearest prompt above or below a logical line. */
-  next(line: number, step: 1 | -1): CommandMark | undefined {
+  nextMark(line: number, step: 1 | -1): CommandMark | undefined {
     return step === 1
       ? this.commands.find(({ firstLine }) => firstLine - 1 > line)
       : this.commands.findLast(({ firstLine }) => firstLine - 1 < line);
@@ -86,7 +86,7 @@ export class CommandMarks {
   private isInFold(line: number | null): boolean {
     if (line === null) return false;
     const command = this.markAt(line);
-    if (command === undefined || !this.folded.has(command.id) || command.lastLine === null) return false;
+    if (command === undefined || !this.foldedIds.has(command.id) || command.lastLine === null) return false;
     return line >= command.firstLine && line <= command.lastLine;
   }
 }

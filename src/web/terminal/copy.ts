@@ -8,8 +8,8 @@ import type { ShownRow } from "./types.ts";
 interface RowPart {
   readonly row: ShownRow;
   /** First and last character of the selected part of the row's text. */
-  readonly from: number;
-  readonly to: number;
+  readonly startIndex: number;
+  readonly endIndex: number;
 }
 
 /** Text of a row up to its last visible character; a wrapped row has all of its cells. */
@@ -22,9 +22,9 @@ export function rowText({ cells, wrapped }: ShownRow): string {
 
 export function joinRows(parts: readonly RowPart[]): string {
   let text = "";
-  for (const [index, { row, from, to }] of parts.entries()) {
+  for (const [index, { row, startIndex, endIndex }] of parts.entries()) {
     const whole = rowText(row);
-    text += whole.slice(from, to);
+    text += whole.slice(startIndex, endIndex);
     if (index < parts.length - 1 && !row.wrapped) text += "\n";
   }
   return text;
@@ -40,19 +40,19 @@ export function selectedParts(
   for (const element of root.querySelectorAll(".row")) {
     const row = rowOf(element);
     if (row === undefined || !range.intersectsNode(element)) continue;
-    const from = element.contains(range.startContainer)
+    const startIndex = element.contains(range.startContainer)
       ? offsetIn(element, range.startContainer, range.startOffset)
       : 0;
-    const to = element.contains(range.endContainer)
+    const endIndex = element.contains(range.endContainer)
       ? offsetIn(element, range.endContainer, range.endOffset)
       : Number.POSITIVE_INFINITY;
-    parts.push({ row, from, to });
+    parts.push({ row, startIndex, endIndex });
   }
   const last = parts.at(-1);
   // A selection that ends before the first character of a row does not reach it.
-  if (parts.length > 1 && last?.to === 0) {
+  if (parts.length > 1 && last?.endIndex === 0) {
     parts.pop();
-    return [...parts, { row: last.row, from: 0, to: 0 }];
+    return [...parts, { row: last.row, startIndex: 0, endIndex: 0 }];
   }
   return parts;
 }

@@ -38,14 +38,14 @@ export class Finder {
       return;
     }
     if (this.total === 0) return;
-    const wanted = (this.index + by + this.total) % this.total;
+    const targetIndex = (this.index + by + this.total) % this.total;
     const current = this.page.matches[this.index - this.page.first];
-    const isHere = wanted >= this.page.first && wanted < this.page.first + this.page.matches.length;
+    const isHere = targetIndex >= this.page.first && targetIndex < this.page.first + this.page.matches.length;
     if (!isHere && current !== undefined) {
-      const isTurn = Math.abs(wanted - this.index) > 1;
+      const wrapsAround = Math.abs(targetIndex - this.index) > 1;
       const place = { line: current.line, col: current.col };
-      const newest = by === -1 ? isTurn : false;
-      const oldest = by === 1 ? isTurn : false;
+      const newest = by === -1 ? wrapsAround : false;
+      const oldest = by === 1 ? wrapsAround : false;
       const from = { from: oldest ? { line: 0, col: 0 } : { line: current.line, col: current.col + 1 } };
       this.page = await history.source.search(
         id,
@@ -55,7 +55,7 @@ export class Finder {
       this.total = this.page.total;
     }
     const { first, matches } = this.page;
-    await this.show(Math.min(Math.max(wanted, first), first + matches.length - 1));
+    await this.show(Math.min(Math.max(targetIndex, first), first + matches.length - 1));
   }
 
   clear(): void {
@@ -67,10 +67,10 @@ export class Finder {
     if (match === undefined) return;
     this.index = index;
     await this.pane.showLine(match.line);
-    this.mark(match);
+    this.highlight(match);
   }
 
-  private mark({ line, col, length }: FoundText): void {
+  private highlight({ line, col, length }: FoundText): void {
     const ranges = this.pane.rowsOf(line).flatMap((row) => rangeIn(row, col, col + length) ?? []);
     CSS.highlights?.set(HIGHLIGHT, new Highlight(...ranges));
     ranges[0]?.startContainer.parentElement?.closest(".row")?.scrollIntoView({ block: "nearest" });

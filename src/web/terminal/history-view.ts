@@ -46,11 +46,11 @@ export class HistoryView {
     return this.pages.flatMap(({ rows }) => rows);
   }
 
-  get first(): ShownRow | undefined {
+  get firstRow(): ShownRow | undefined {
     return this.pages[0]?.rows[0];
   }
 
-  get last(): ShownRow | undefined {
+  get lastRow(): ShownRow | undefined {
     return this.pages.at(-1)?.rows.at(-1);
   }
 
@@ -113,10 +113,10 @@ export class HistoryView {
 
   private async fetchAbove(end: HistoryPlace | null): Promise<boolean> {
     const { generation } = this;
-    const top = this.first;
+    const top = this.firstRow;
     const place = top?.line == null ? end : { line: top.line, col: top.col };
     const page = await this.tools.history.above(this.pane(), place, PAGE_ROWS);
-    if (generation !== this.generation || this.first !== top) return false;
+    if (generation !== this.generation || this.firstRow !== top) return false;
     this.hasAbove = page.moreAbove;
     if (page.rows.length === 0) return false;
     const made = this.mount(page);
@@ -135,11 +135,11 @@ export class HistoryView {
 
   /** Mounts the page below a hole; @returns whether rows came */
   async loadBelow(): Promise<boolean> {
-    const { generation, last } = this;
-    if (!this.hasHole || last?.line == null) return false;
-    const place = { line: last.line, col: last.col };
+    const { generation, lastRow } = this;
+    if (!this.hasHole || lastRow?.line == null) return false;
+    const place = { line: lastRow.line, col: lastRow.col };
     const page = await this.tools.history.below(this.pane(), place, PAGE_ROWS + 1);
-    if (generation !== this.generation || this.last !== last) return false;
+    if (generation !== this.generation || this.lastRow !== lastRow) return false;
     const isLastRow = (line: number, col: number): boolean => line === place.line && col === place.col;
     const rows = page.rows.filter(
       ({ line, col }) =>

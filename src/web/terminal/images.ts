@@ -29,7 +29,7 @@ export class Images {
       const keys = new Map(control.split(",").map((pair) => pair.split("=") as [string, string]));
       const id = keys.get("i") ?? "";
       const action = keys.get("a");
-      if (action === "p") this.place(id, Number(keys.get("c")), Number(keys.get("r")));
+      if (action === "p") this.placeImage(id, Number(keys.get("c")), Number(keys.get("r")));
       else if (action === "d") {
         this.upload = null;
         this.remove(id);
@@ -67,7 +67,7 @@ export class Images {
   }
 
   /** Fits the image into whole cells and keeps its proportions. */
-  private place(id: string, cols: number, rows: number): void {
+  private placeImage(id: string, cols: number, rows: number): void {
     const [width, height] = this.sizes.get(id) ?? [1, 1];
     const cell = this.cell();
     const scale = Math.min((cols * cell.width) / width, (rows * cell.height) / height);

@@ -22,7 +22,7 @@ export interface KeyPress {
 }
 
 /** Characters of punctuation keys in the layout by which codes are named; letters and digits are in the code itself. */
-const signs: Readonly<Record<string, string>> = {
+const punctuation: Readonly<Record<string, string>> = {
   Backquote: "`",
   Minus: "-",
   Equal: "=",
@@ -42,7 +42,7 @@ const browserCodes: ReadonlySet<string> = new Set(["KeyV", "KeyI", "KeyJ"]);
 /** Kitty flag: all keys are reported as escape codes. */
 const ALL_KEYS = 8;
 
-const named: Readonly<Record<string, string>> = {
+const browserKeyNames: Readonly<Record<string, string>> = {
   Enter: "Enter",
   Tab: "Tab",
   Escape: "Escape",
@@ -92,16 +92,17 @@ export function keyNameOf(event: KeyPress, modes: KeyModes): string | null {
   if (isBrowserKey(event, modes)) return null;
   const functionKey = /^F([1-9]|1\d|2[0-4])$/.test(event.key) ? event.key : undefined;
   const pad = padName(event);
-  const name = named[event.key] ?? functionKey;
-  if (pad !== undefined) return modified(pad, event);
-  if (name !== undefined) return modified(name, event);
+  const name = browserKeyNames[event.key] ?? functionKey;
+  if (pad !== undefined) return withModifiers(pad, event);
+  if (name !== undefined) return withModifiers(name, event);
   const isText = [...event.key].length === 1;
   if (!isText) return null;
   // A browser types nothing while Ctrl is held.
-  if (isThirdLevel(event)) return plain(event);
-  const holds = (event.ctrlKey || event.altKey) && !event.altGraph && !event.option;
-  if (!holds) return (modes.kittyFlags & ALL_KEYS) !== 0 || modes.modifyOtherKeys === 2 ? plain(event) : null;
-  return modified(event.key === " " ? "Space" : event.key, { ...event, shiftKey: false });
+  if (isThirdLevel(event)) return withoutModifiers(event);
+  const hasModifier = (event.ctrlKey || event.altKey) && !event.altGraph && !event.option;
+  if (!hasModifier)
+    return (modes.kittyFlags & ALL_KEYS) !== 0 || modes.modifyOtherKeys === 2 ? withoutModifiers(event) : null;
+  return withModifiers(event.key === " " ? "Space" : event.key, { ...event, shiftKey: false });
 }
 
 /**
@@ -110,10 +111,10 @@ export function keyNameOf(event: KeyPress, modes: KeyModes): string | null {
  */
 function isThirdLevel({ key, code, ctrlKey, altKey, shiftKey, altGraph }: KeyPress): boolean {
   if (!ctrlKey || !altKey || shiftKey || altGraph || /^[a-z0-9 ]$/i.test(key)) return false;
-  return /^(Key[A-Z]|Digit\d)$/.test(code) || (signs[code] !== undefined && signs[code] !== key);
+  return /^(Key[A-Z]|Digit\d)$/.test(code) || (punctuation[code] !== undefined && punctuation[code] !== key);
 }
 
-function plain({ key, shiftKey }: KeyPress): string | null {
+function withoutModifiers({ key, shiftKey }: KeyPress): string | null {
   if (key === " ") return shiftKey ? "Shift+Space" : "Space";
   return key;
 }
@@ -125,7 +126,7 @@ function padName({ code, key }: KeyPress): string | undefined {
   return key === "Enter" || [...key].length === 1 ? pad : undefined;
 }
 
-function modified(name: string, { ctrlKey, altKey, shiftKey, altGraph }: KeyPress): string {
+function withModifiers(name: string, { ctrlKey, altKey, shiftKey, altGraph }: KeyPress): string {
   const held = `${ctrlKey && !altGraph ? "Ctrl+" : ""}${altKey && !altGraph ? "Alt+" : ""}${shiftKey ? "Shift+" : ""}`;
   return held + name;
 }

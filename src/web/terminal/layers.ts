@@ -14,8 +14,8 @@ interface LayerRun {
 }
 
 export class Layers {
-  private readonly parts = new Map<string, LayerRun[]>();
-  private around: LayerRun[] = [];
+  private readonly paneRuns = new Map<string, LayerRun[]>();
+  private aroundRuns: LayerRun[] = [];
   private key = "";
 
   /** Forgets removed panes, and everything if the positions have changed. */
@@ -23,30 +23,30 @@ export class Layers {
     const key = `${frame.rows} ${frame.cols} ${places.map(({ id, row, col, rows, cols }) => [id, row, col, rows, cols].join()).join(" ")}`;
     if (key === this.key) return;
     this.key = key;
-    this.parts.clear();
-    this.around = [];
+    this.paneRuns.clear();
+    this.aroundRuns = [];
   }
 
   /** The rows of a pane. */
   paneRows(frame: Frame, { id, row, col, rows, cols }: PanePlace): readonly Row[] {
-    const before = this.parts.get(id) ?? [];
+    const before = this.paneRuns.get(id) ?? [];
     const now = Array.from({ length: rows }, (_, index) => {
       const source = frame.lines[row + index] ?? [];
       const known = before[index];
       return known?.source === source ? known : { source, cells: source.slice(col, col + cols) };
     });
-    this.parts.set(id, now);
+    this.paneRuns.set(id, now);
     return now.map(({ cells }) => cells);
   }
 
   /** The whole picture with blanks in place of the panes. */
   aroundRows(frame: Frame, places: readonly PanePlace[]): readonly Row[] {
-    const before = this.around;
-    this.around = frame.lines.map((source, index) => {
+    const before = this.aroundRuns;
+    this.aroundRuns = frame.lines.map((source, index) => {
       const known = before[index];
       return known?.source === source ? known : { source, cells: blanked(source, index, places) };
     });
-    return this.around.map(({ cells }) => cells);
+    return this.aroundRuns.map(({ cells }) => cells);
   }
 }
 

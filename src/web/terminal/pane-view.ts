@@ -39,7 +39,7 @@ export class PaneView {
   /** Logical line of the first row when the rows last belonged to history (normal screen). */
   private firstLine: number | null = null;
   /** Logical line to keep in view while the rows around it are fetched again for another width. */
-  private reading: { readonly line: number } | null = null;
+  private readingLine: { readonly line: number } | null = null;
 
   constructor(
     place: PanePlace,
@@ -77,14 +77,14 @@ export class PaneView {
   }
 
   /** The rows of the screen, from the top. */
-  get shown(): readonly ShownRow[] {
+  get shownRows(): readonly ShownRow[] {
     return this.rows;
   }
 
   /** Shows a picture: `cells` has the pane's part of each row, as the same object while it is unchanged. */
   update(place: PanePlace, cells: readonly Row[]): void {
     const isOther = place.id !== this.place.id || place.cols !== this.cols;
-    const read = !isOther || this.isFollowing ? null : (this.reading?.line ?? this.topLine());
+    const read = !isOther || this.isFollowing ? null : (this.readingLine?.line ?? this.topLine());
     const { first_line } = place;
     // No picture had the lines that left the screen while a full-screen program ran.
     if (this.place.first_line === null && first_line !== null && first_line !== this.firstLine) this.history.reset();
@@ -96,7 +96,7 @@ export class PaneView {
     const shift = isOther ? 0 : this.shiftOf(lines, cells);
     if (shift !== 0) {
       const selected = selectionIn(this.element);
-      if (shift === "jump" || shift > this.lastUsed()) this.jump(selected !== null);
+      if (shift === "jump" || shift > this.lastUsed()) this.replaceScreen(selected !== null);
       else this.moveUp(shift);
       selected?.restore();
     }
@@ -113,36 +113,36 @@ export class PaneView {
     const hidesHistory = place.first_line === null;
     this.history.element.hidden = hidesHistory;
     this.marks.apply(this.rows);
-    if (this.isFollowing) this.toEnd();
+    if (this.isFollowing) this.scrollToEnd();
     else if (read !== null) void this.keepReading(read);
   }
 
   showMarks(commands: readonly CommandMark[]): void {
     this.marks.set(commands);
-    this.remark();
+    this.refreshMarks();
   }
 
   fold(command: number): void {
-    this.marks.fold(command);
-    this.remark();
+    this.marks.toggleFold(command);
+    this.refreshMarks();
   }
 
-  private remark(): void {
+  private refreshMarks(): void {
     this.marks.apply(this.history.rows);
     this.marks.apply(this.rows);
-    if (this.isFollowing) this.toEnd();
+    if (this.isFollowing) this.scrollToEnd();
   }
 
   refill(): void {
     this.history.refill();
     for (const { element, cells } of this.rows) fillRow(element, cells, this.tools);
-    if (this.isFollowing) this.toEnd();
+    if (this.isFollowing) this.scrollToEnd();
   }
 
   /** Shows the newest rows and follows them. */
-  toEnd(): void {
+  scrollToEnd(): void {
     this.isFollowing = true;
-    this.reading = null;
+    this.readingLine = null;
     if (this.history.hasHole && selectionIn(this.element) === null) this.history.reset();
     this.history.trimTop();
     const end = this.scroller.scrollHeight - this.scroller.clientHeight;
@@ -187,10 +187,10 @@ export class PaneView {
   /** After rewrapping: keeps the line that the person is reading at the top. */
   private async keepReading(line: number): Promise<void> {
     const reading = { line };
-    this.reading = reading;
+    this.readingLine = reading;
     await this.showAtTop(line).catch(() => undefined);
-    if (this.reading !== reading) return;
-    this.reading = null;
+    if (this.readingLine !== reading) return;
+    this.readingLine = null;
     this.scrolled();
   }
 
@@ -230,7 +230,7 @@ export class PaneView {
   }
 
   /** More was printed than fits into a picture: leaves a hole for the rows in between. */
-  private jump(hasSelection: boolean): void {
+  private replaceScreen(hasSelection: boolean): void {
     if (this.isFollowing && !hasSelection) this.history.reset();
     else if (this.history.count > 0) {
       const gone = this.rows.splice(0);
@@ -276,16 +276,16 @@ export class PaneView {
 
   private scrolled(): void {
     const { scroller } = this;
-    if (this.reading !== null) return;
-    const left = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
-    const isAtEnd = left <= END_SLACK && (!this.history.hasHole || this.isFollowing);
+    if (this.readingLine !== null) return;
+    const remaining = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
+    const isAtEnd = remaining <= END_SLACK && (!this.history.hasHole || this.isFollowing);
     if (isAtEnd !== this.isFollowing) {
       this.isFollowing = isAtEnd;
       if (isAtEnd) this.history.trimTop();
     }
     this.events.scrolled(this);
     if (scroller.scrollTop < scroller.clientHeight * AHEAD_SCREENS) void this.loadAbove();
-    if (this.history.hasHole && left < scroller.clientHeight * AHEAD_SCREENS) void this.history.loadBelow();
+    if (this.history.hasHole && remaining < scroller.clientHeight * AHEAD_SCREENS) void this.history.loadBelow();
   }
 
   /** Fetches until there are enough rows above the view; the view does not move. */
@@ -304,7 +304,7 @@ export class PaneView {
     const grown = scroller.scrollHeight - height;
     if (!this.isFollowing && Math.abs(scroller.scrollTop - before) < 1 && grown > 0)
       scroller.scrollTop = before + grown;
-    else if (this.isFollowing) this.toEnd();
+    else if (this.isFollowing) this.scrollToEnd();
     if (scroller.scrollTop < scroller.clientHeight) void this.loadAbove();
   }
 }

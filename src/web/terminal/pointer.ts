@@ -28,7 +28,7 @@ export interface PointerPort {
 export class Pointer {
   private heldButton: number | null = null;
   private lastMove = "";
-  private wheel = 0;
+  private unreportedPixels = 0;
   /** Last position of the only finger, in CSS pixels from the top; null: none, or several. */
   private finger: number | null = null;
 
@@ -36,9 +36,9 @@ export class Pointer {
     private readonly root: HTMLElement,
     private readonly port: PointerPort,
   ) {
-    root.addEventListener("pointerdown", (event) => this.down(event));
+    root.addEventListener("pointerdown", (event) => this.buttonPressed(event));
     root.addEventListener("pointermove", (event) => this.move(event));
-    root.addEventListener("pointerup", (event) => this.up(event));
+    root.addEventListener("pointerup", (event) => this.buttonReleased(event));
     root.addEventListener("pointercancel", () => {
       this.heldButton = null;
     });
@@ -46,7 +46,7 @@ export class Pointer {
     root.addEventListener("wheel", (event) => this.wheelTurned(event), { passive: false });
     const fingersChanged = ({ touches }: TouchEvent): void => {
       this.finger = touches.length === 1 ? (touches[0]?.clientY ?? null) : null;
-      this.wheel = 0;
+      this.unreportedPixels = 0;
     };
     root.addEventListener("touchstart", fingersChanged, { passive: true });
     root.addEventListener("touchend", fingersChanged, { passive: true });
@@ -63,7 +63,7 @@ export class Pointer {
     return (this.port.paneAt(row, col)?.mouse ?? 1) !== 0;
   }
 
-  private down(event: PointerEvent): void {
+  private buttonPressed(event: PointerEvent): void {
     if (event.pointerType === "touch") return;
     if (!this.isForProgram(event)) {
       if (event.shiftKey) beginSelection();
@@ -86,7 +86,7 @@ export class Pointer {
     this.report(event, "move", this.heldButton);
   }
 
-  private up(event: PointerEvent): void {
+  private buttonReleased(event: PointerEvent): void {
     if (this.heldButton === null) return;
     const { heldButton: held } = this;
     this.heldButton = null;
@@ -133,9 +133,9 @@ export class Pointer {
     const pane = this.port.paneAt(row, col);
     const isReported = this.isForProgram(event);
     if (!isReported && pane?.alternate !== true) return false;
-    this.wheel += pixels;
-    const steps = Math.trunc(this.wheel / WHEEL_STEP);
-    this.wheel -= steps * WHEEL_STEP;
+    this.unreportedPixels += pixels;
+    const steps = Math.trunc(this.unreportedPixels / WHEEL_STEP);
+    this.unreportedPixels -= steps * WHEEL_STEP;
     if (!isReported && this.port.modes().mouse === 0) {
       if (steps !== 0) this.port.arrows(steps * WHEEL_ROWS);
       return true;

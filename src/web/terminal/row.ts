@@ -30,7 +30,7 @@ export function fillRow(element: HTMLElement, row: Row, tools: RowTools): void {
     if (after > index) index = after;
     else if (cell.width === 0) index++;
     else if (isBoxGlyph(cell.text)) index = addBox(row, index, end, parts, tools);
-    else if (cell.width === 2 || !tools.measure.fits(cell.text)) index = addSingle(cell, index, parts, tools);
+    else if (cell.width === 2 || !tools.measure.fitsCells(cell.text)) index = addSingle(cell, index, parts, tools);
     else index = addRun(row, index, end, parts, tools);
   }
   element.replaceChildren(...parts);
@@ -58,7 +58,7 @@ function addRun(row: Row, start: number, end: number, parts: (Node | string)[], 
   for (; offset < end; offset++) {
     const cell = row[offset];
     if (cell === undefined || cell.width !== 1 || (cell.style !== style && !sameStyle(cell.style, style))) break;
-    if (isBoxGlyph(cell.text) || cell.text.startsWith(PLACEHOLDER) || !measure.fits(cell.text)) break;
+    if (isBoxGlyph(cell.text) || cell.text.startsWith(PLACEHOLDER) || !measure.fitsCells(cell.text)) break;
     text += cell.text;
   }
   parts.push(sameStyle(style, plainStyle) ? text : styled(style, text));
@@ -80,7 +80,7 @@ function addBox(row: Row, start: number, end: number, parts: (Node | string)[], 
   let offset = start + 1;
   while (offset < end && row[offset]?.text === first.text && sameStyle(row[offset]?.style ?? plainStyle, first.style))
     offset++;
-  glyphs.need(first.text, measure.size);
+  glyphs.ensureRule(first.text, measure.size);
   const element = styled(first.style, first.text.repeat(offset - start));
   element.classList.add("x", boxClass(first.text));
   element.style.width = `${(offset - start) * measure.size.width}px`;

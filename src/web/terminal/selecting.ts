@@ -21,7 +21,7 @@ export function keepSelectionIn(scroller: HTMLElement): void {
 
 /** From the press of the button to its release. */
 class SelectionDrag {
-  private readonly ended = new AbortController();
+  private readonly endAbort = new AbortController();
   private x: number;
   private y: number;
   /** Time of the last scroll; null: the pointer is not beyond the edge. */
@@ -35,7 +35,7 @@ class SelectionDrag {
     this.y = clientY;
     document.documentElement.classList.add("selecting");
     scroller.classList.add("selected");
-    const { signal } = this.ended;
+    const { signal } = this.endAbort;
     const options = { signal, capture: true };
     addEventListener("mousemove", (event) => this.pointerMoved(event), options);
     for (const type of ["mouseup", "dragend"]) addEventListener(type, () => this.end(), options);
@@ -60,7 +60,7 @@ class SelectionDrag {
 
   private scroll(now: number): void {
     const { beyond } = this;
-    if (beyond === 0 || this.scrolledAt === null || this.ended.signal.aborted) {
+    if (beyond === 0 || this.scrolledAt === null || this.endAbort.signal.aborted) {
       this.scrolledAt = null;
       return;
     }
@@ -86,7 +86,7 @@ class SelectionDrag {
 
   private end(): void {
     this.keepInside();
-    this.ended.abort();
+    this.endAbort.abort();
     document.documentElement.classList.remove("selecting");
     this.scroller.classList.remove("selected");
   }

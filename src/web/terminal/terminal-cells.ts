@@ -11,9 +11,9 @@ const LEAST_SCALE = 0.55;
 const properties = ["--font-size", "--cell-width", "--cell-height", "--cell-spacing"] as const;
 
 export class TerminalCells {
-  private readonly smaller = new CellMeasure();
+  private readonly smallerCells = new CellMeasure();
   /** Size of the smaller cells in device pixels, and their font; "": they are not used. */
-  private key = "";
+  private fontKey = "";
 
   constructor(
     private readonly element: HTMLElement,
@@ -22,24 +22,24 @@ export class TerminalCells {
   ) {}
 
   get measure(): CellMeasure {
-    return this.key === "" ? this.pageCells : this.smaller;
+    return this.fontKey === "" ? this.pageCells : this.smallerCells;
   }
 
   /** @param cols columns to show completely; null: cells have their own size @returns whether the cells have changed */
   fit(cols: number | null): boolean {
     const ratio = globalThis.devicePixelRatio;
     const full = Math.round(this.pageCells.size.width * ratio);
-    const width = cols === null ? full : Math.max(leastWidth(full), Math.floor((this.room() * ratio) / cols));
+    const width = cols === null ? full : Math.max(leastWidth(full), Math.floor((this.availableWidth() * ratio) / cols));
     const { fontSize, advance } = this.pageCells;
     const key = width >= full ? "" : `${width} ${fontSize} ${advance} ${ratio}`;
-    if (key === this.key) return false;
-    this.key = key;
+    if (key === this.fontKey) return false;
+    this.fontKey = key;
     const { style } = this.element;
     for (const name of properties) style.removeProperty(name);
     if (key === "") return true;
     style.setProperty("--font-size", `${(fontSize * width) / (advance * ratio)}px`);
-    this.smaller.measure(this.element, width);
-    const { size } = this.smaller;
+    this.smallerCells.measure(this.element, width);
+    const { size } = this.smallerCells;
     style.setProperty("--cell-width", `${size.width}px`);
     style.setProperty("--cell-height", `${size.height}px`);
     style.setProperty("--cell-spacing", `${size.spacing}px`);
@@ -47,7 +47,7 @@ export class TerminalCells {
   }
 
   /** Width inside the element, in CSS pixels. */
-  private room(): number {
+  private availableWidth(): number {
     const { paddingLeft, paddingRight } = getComputedStyle(this.element);
     return this.element.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight);
   }

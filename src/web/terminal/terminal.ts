@@ -35,7 +35,7 @@ interface TerminalEvents {
   unreadable(): void;
   bell(): void;
   title(title: string): void;
-  borderMoved: BorderDrag["moved"];
+  borderMoved: BorderDrag["onMoved"];
   scrolled(pane: PaneView): void;
   /** Keys of the page itself; @returns whether it took the key */
   pageKey(event: KeyboardEvent): boolean;
@@ -56,7 +56,7 @@ export class Terminal {
   heldModifiers: { ctrl: boolean; alt: boolean } = { ctrl: false, alt: false };
   onModifiersReleased: () => void = () => {};
   private readonly grid = document.createElement("div");
-  private readonly around = document.createElement("div");
+  private readonly outsideElement = document.createElement("div");
   private readonly aroundRows: { readonly element: HTMLElement; cells: Row }[] = [];
   private readonly views = new Map<string, PaneView>();
   private readonly layers = new Layers();
@@ -86,8 +86,8 @@ export class Terminal {
     this.element.className = "terminal";
     this.element.tabIndex = -1;
     this.grid.className = "grid";
-    this.around.className = "around";
-    this.borders = new Borders({ moved: events.borderMoved });
+    this.outsideElement.className = "around";
+    this.borders = new Borders({ onMoved: events.borderMoved });
     this.input = new TextInput({
       key: (event) => this.key(event),
       text: (text) => this.type(text),
@@ -101,7 +101,7 @@ export class Terminal {
       },
       composing: (on) => this.element.classList.toggle("composing", on),
     });
-    this.grid.append(this.around, this.borders.element, this.cursor.element, this.input.element);
+    this.grid.append(this.outsideElement, this.borders.element, this.cursor.element, this.input.element);
     this.element.append(this.grid);
     new Pointer(this.grid, {
       cellAt: (x, y) => this.cellAt(x, y),
@@ -119,7 +119,7 @@ export class Terminal {
       },
       modes: () => this.modes,
     });
-    this.element.addEventListener("keydown", (event) => this.keyElsewhere(event));
+    this.element.addEventListener("keydown", (event) => this.keyOutsideInput(event));
     this.element.addEventListener("copy", (event) => this.copy(event));
     this.observer = new ResizeObserver(() => this.measureRoom());
     this.observer.observe(this.element);
@@ -155,7 +155,7 @@ export class Terminal {
   }
 
   /** Sets whether the terminal shows the session at its own size instead of requesting one. */
-  follow(on: boolean): void {
+  setFollowing(on: boolean): void {
     if (this.followsSession === on) return;
     this.followsSession = on;
     this.reportedSize = "";
@@ -171,7 +171,7 @@ export class Terminal {
   }
 
   /** Rows and columns that fit into the element. */
-  room(): { readonly rows: number; readonly cols: number } {
+  availableSize(): { readonly rows: number; readonly cols: number } {
     const { width, height } = this.cells.pageCells.size;
     const style = getComputedStyle(this.element);
     const across = Number.parseFloat(style.paddingLeft) + Number.parseFloat(style.paddingRight);
@@ -225,7 +225,7 @@ export class Terminal {
   }
 
   private send(bytes: Uint8Array): void {
-    this.activePane?.toEnd();
+    this.activePane?.scrollToEnd();
     this.showCursor();
     this.events.input(bytes);
   }
@@ -277,7 +277,7 @@ export class Terminal {
   /**
    * A key typed while text is selected, or another part of the terminal has the focus, still belongs to the terminal.
    */
-  private keyElsewhere(event: KeyboardEvent): void {
+  private keyOutsideInput(event: KeyboardEvent): void {
     if (event.target === this.input.element || event.isComposing) return;
     const isCopy =
       (event.ctrlKey || event.metaKey) &&
@@ -352,7 +352,7 @@ export class Terminal {
         row = { element, cells: [] };
         rowsByElement.set(element, { element, cells, line: null, col: 0, wrapped: false });
         this.aroundRows.push(row);
-        this.around.append(element);
+        this.outsideElement.append(element);
       }
       if (row.cells === cells) continue;
       fillRow(row.element, cells, this.tools);
@@ -373,7 +373,7 @@ export class Terminal {
     const last = place === undefined ? cursor.col : Math.min(cursor.col - place.col, place.cols - 1);
     this.cursor.show({ ...cursor, row, col: last }, cell, size);
     if (view?.marks.hasFolds === true) {
-      const top = view.shown[row]?.element.offsetTop;
+      const top = view.shownRows[row]?.element.offsetTop;
       if (top !== undefined) this.cursor.element.style.transform = `translate(${last * size.width}px, ${top}px)`;
     }
     const { style } = this.input.element;
@@ -407,7 +407,7 @@ export class Terminal {
       if (this.frame !== null) this.draw(this.frame, this.frame);
       this.showCursor();
     }
-    const { rows, cols } = this.room();
+    const { rows, cols } = this.availableSize();
     const reported = `${rows} ${cols} ${this.followsSession}`;
     if (reported === this.reportedSize) return;
     this.reportedSize = reported;

@@ -54,7 +54,7 @@ export interface HistorySource {
   search(
     pane: string,
     query: SearchQuery,
-    at?: { readonly before: HistoryPlace } | { readonly from: HistoryPlace },
+    searchFrom?: { readonly before: HistoryPlace } | { readonly from: HistoryPlace },
   ): Promise<Matches>;
 }
 
