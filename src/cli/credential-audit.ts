@@ -16,11 +16,11 @@ export function endOf(duration: string): number {
 }
 
 /** Performs the action, and records it if calls are recorded. */
-export async function recorded<T>(
+export async function recordAction<T>(
   instance: Instance,
   operation: string,
   input: object,
-  act: () => Promise<T>,
+  action: () => Promise<T>,
 ): Promise<T> {
   const [{ directAudit, directly }, { withOutcome }, { loadSettings }] = await Promise.all([
     import("../log/audit/direct-audit.ts"),
@@ -29,5 +29,5 @@ export async function recorded<T>(
   ]);
   const audit = directAudit(instance, loadSettings(instance, { env: process.env, tolerant: true }).values)();
   const context = { caller: { kind: "cli", id: `cli:${process.pid}`, name: "wsh", via: directly } } as const;
-  return withOutcome(act, (outcome) => audit?.write({ operation, input, context, ...outcome }));
+  return withOutcome(action, (outcome) => audit?.write({ operation, input, context, ...outcome }));
 }

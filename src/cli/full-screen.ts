@@ -18,7 +18,7 @@ interface FullScreen<T> {
   readonly screen?: Screen;
   draw(): Promise<void>;
   /** @param done ends the view with its result */
-  act(events: readonly InputEvent[], done: (result: T) => void): void;
+  handleInput(events: readonly InputEvent[], done: (result: T) => void): void;
 }
 
 /** A stream that leads to the terminal. */
@@ -52,11 +52,11 @@ export async function fullScreen<T>(view: FullScreen<T>): Promise<T | null> {
   const result = Promise.withResolvers<T | null>();
   let keys = initialKeyState;
   let timer: Timer | null = null;
-  const take = (decoded: ReturnType<typeof flushKeys>): void => {
+  const handleKeys = (decoded: ReturnType<typeof flushKeys>): void => {
     keys = decoded.state;
     // An error ends the view, so that the terminal is restored.
     try {
-      view.act(decoded.events, result.resolve);
+      view.handleInput(decoded.events, result.resolve);
     } catch (error) {
       result.reject(error);
     }
@@ -67,8 +67,8 @@ export async function fullScreen<T>(view: FullScreen<T>): Promise<T | null> {
   };
   const read = (bytes: Uint8Array): void => {
     if (timer !== null) clearTimeout(timer);
-    take(decodeKeys(keys, bytes));
-    if (isWaiting(keys)) timer = setTimeout(() => take(flushKeys(keys)), ESCAPE_MS);
+    handleKeys(decodeKeys(keys, bytes));
+    if (isWaiting(keys)) timer = setTimeout(() => handleKeys(flushKeys(keys)), ESCAPE_MS);
   };
   const resized = (): void => void view.draw();
   const stop = (): void => result.resolve(null);

@@ -13,17 +13,21 @@ export function rootHelp(): string {
   const groups = catalog.flatMap(({ title, entries }) => {
     const rare = entries.filter(({ isRare }) => isRare).map(({ name }) => name);
     const often = entries.filter(({ isRare }) => !isRare);
-    return [bold(title), ...often.map(line), ...(rare.length === 0 ? [] : [alsoLine(rare)])];
+    return [bold(title), ...often.map(entryLine), ...(rare.length === 0 ? [] : [alsoLine(rare)])];
   });
   return `${[
     `${bold("wsh")} ${VERSION}: a terminal multiplexer in which every session is also an API`,
-    line({ name: "wsh", usage: "[-c COMMAND]", summary: "open a session with your shell or COMMAND" }),
+    entryLine({ name: "wsh", usage: "[-c COMMAND]", summary: "open a session with your shell or COMMAND" }),
     ...groups,
     `${bold("Everywhere")}: -L NAME (the instance), --help, --version. Ctrl+\\ twice detaches.`,
   ].join("\n")}\n`;
 }
 
-function line({ name, usage, summary }: Pick<CatalogEntry, "usage" | "summary"> & { readonly name: string }): string {
+function entryLine({
+  name,
+  usage,
+  summary,
+}: Pick<CatalogEntry, "usage" | "summary"> & { readonly name: string }): string {
   return `  ${`${name} ${usage}`.padEnd(SUMMARY_COLUMN - 2)}${summary}`;
 }
 

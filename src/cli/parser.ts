@@ -12,7 +12,7 @@ import { takesColor } from "./print.ts";
 /** `wsh` without a subcommand. */
 export async function openProgram(words?: PrefixWords): Promise<Command> {
   const { configureOpen } = await import("./commands/open.ts");
-  const program = addGlobalFlags(base(words));
+  const program = addGlobalFlags(baseProgram(words));
   configureOpen(program);
   return program;
 }
@@ -29,7 +29,7 @@ export function wholeProgram(): Promise<Command> {
 }
 
 async function programOf(entries: readonly CatalogEntry[], words?: PrefixWords): Promise<Command> {
-  const program = addGlobalFlags(base(words)).enablePositionalOptions().usage("[options] [command]");
+  const program = addGlobalFlags(baseProgram(words)).enablePositionalOptions().usage("[options] [command]");
   const registers = await Promise.all(entries.map(loadCommand));
   for (const register of registers) register(program, wholeProgram);
   for (const command of program.commands) {
@@ -42,7 +42,7 @@ async function programOf(entries: readonly CatalogEntry[], words?: PrefixWords):
 }
 
 /** @param words names the prefix key in help */
-function base(words: PrefixWords = (text) => text): Command {
+function baseProgram(words: PrefixWords = (text) => text): Command {
   return new Command("wsh")
     .version(`wsh ${VERSION}`, "-V, --version", "print the version")
     .helpOption("-h, --help", "show this help")
@@ -55,13 +55,13 @@ function base(words: PrefixWords = (text) => text): Command {
       formatHelp: (command, helper) =>
         command.parent === null && command.commands.length > 0
           ? words(rootHelp())
-          : Help.prototype.formatHelp.call(helper, named(command, words), helper),
+          : Help.prototype.formatHelp.call(helper, withPrefixNames(command, words), helper),
       styleTitle: (title) => (takesColor(process.stdout) ? `\x1b[1m${title}\x1b[22m` : title),
     })
     .configureOutput({ writeErr: () => {} });
 }
 
-function named(command: Command, words: PrefixWords): Command {
+function withPrefixNames(command: Command, words: PrefixWords): Command {
   for (const option of command.options) option.description = words(option.description);
   return command.description(words(command.description()));
 }

@@ -48,7 +48,7 @@ export async function print(text: string | Uint8Array): Promise<void> {
 }
 
 /** Prints our text that contains others' names, paths and commands. @param text including its final newline */
-export function say(text: string): Promise<void> {
+export function printText(text: string): Promise<void> {
   return print(visibleLines(text));
 }
 

@@ -24,12 +24,12 @@ interface LiveOptions {
 export async function watchAgents({ find, alert }: LiveOptions): Promise<AgentRow | null> {
   let rows = await find();
   /** The cursor stays on its row, wherever the row moves. */
-  let chosen = rows[0]?.pane_id;
-  let alerted = needing(rows);
+  let selectedPane = rows[0]?.pane_id;
+  let alerted = panesNeedingPerson(rows);
   const selected = (): number =>
     Math.max(
       0,
-      rows.findIndex(({ pane_id }) => pane_id === chosen),
+      rows.findIndex(({ pane_id }) => pane_id === selectedPane),
     );
   const draw = (): Promise<void> => {
     const options = { color: takesColor(process.stdout), selected: selected(), now: Date.now() };
@@ -37,17 +37,17 @@ export async function watchAgents({ find, alert }: LiveOptions): Promise<AgentRo
     return print(`\x1b[H${lines.map((line) => `${line}\x1b[K`).join("\r\n")}\x1b[J`);
   };
   const move = (by: number): void => {
-    chosen = rows[Math.max(0, Math.min(rows.length - 1, selected() + by))]?.pane_id;
+    selectedPane = rows[Math.max(0, Math.min(rows.length - 1, selected() + by))]?.pane_id;
   };
-  let over = false;
+  let isOver = false;
   const refresh = async (): Promise<void> => {
-    while (!over) {
+    while (!isOver) {
       await Bun.sleep(REFRESH_MS);
       const found = await find().catch(() => null);
-      if (over) return;
+      if (isOver) return;
       // A failed query leaves the known rows.
       rows = found ?? rows;
-      const now = needing(rows);
+      const now = panesNeedingPerson(rows);
       for (const row of rows) {
         if (now.has(keyOf(row)) && !alerted.has(keyOf(row))) await print(alertFor(alert, row.target, row.agent));
       }
@@ -55,7 +55,7 @@ export async function watchAgents({ find, alert }: LiveOptions): Promise<AgentRo
       await draw();
     }
   };
-  const act = (events: readonly InputEvent[], done: (row: AgentRow | null) => void): void => {
+  const handleInput = (events: readonly InputEvent[], done: (row: AgentRow | null) => void): void => {
     for (const event of events) {
       switch (pressed(event)) {
         case "up":
@@ -80,9 +80,9 @@ export async function watchAgents({ find, alert }: LiveOptions): Promise<AgentRo
   };
   void refresh();
   try {
-    return await fullScreen<AgentRow | null>({ enter: ENTER, leave: LEAVE, draw, act });
+    return await fullScreen<AgentRow | null>({ enter: ENTER, leave: LEAVE, draw, handleInput });
   } finally {
-    over = true;
+    isOver = true;
   }
 }
 
@@ -91,7 +91,7 @@ function keyOf({ pane_id, agent }: AgentRow): string {
 }
 
 /** The agents known to need a person. */
-function needing(rows: readonly AgentRow[]): ReadonlySet<string> {
+function panesNeedingPerson(rows: readonly AgentRow[]): ReadonlySet<string> {
   return new Set(rows.filter(({ agent }) => isAlerting(agent)).map(keyOf));
 }
 

@@ -8,7 +8,7 @@ import { findSession } from "../../registry/registry.ts";
 import { watchAgents } from "../agents/live.ts";
 import { type AgentRow, age, agentRows, conversationWords, reason, shortPath } from "../agents/rows.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { print, printJson, say, shorten, table } from "../print.ts";
+import { print, printJson, printText, shorten, table } from "../print.ts";
 import { requirePerson, SessionClient } from "../session/client.ts";
 import { findAll } from "../session/session-list.ts";
 
@@ -42,7 +42,7 @@ export function register(program: Command): void {
       if (json === true) return printJson((await find(instance)).map(({ agent, ...at }) => ({ ...at, ...agent })));
       if (once !== true && process.stdout.isTTY && process.stdin.isTTY) return live(instance);
       const rows = await find(instance);
-      if (rows.length === 0) return say("No agents are running.\n");
+      if (rows.length === 0) return printText("No agents are running.\n");
       return print(
         table([["STATE", "SINCE", "AGENT", "SESSION", "DIRECTORY", "CONVERSATION", "WHY"], ...rows.map(cellsOf)]),
       );
@@ -61,13 +61,13 @@ async function changeAllowed(
   if (forget !== undefined) {
     await forgetAgent(instance, forget);
     // Sessions end what the agent has open there.
-    const { settingsInForce } = await import("../session/effective-settings.ts");
-    await settingsInForce(instance, true);
+    const { effectiveSettings } = await import("../session/effective-settings.ts");
+    await effectiveSettings(instance, true);
   }
   if (allow !== undefined) await allowAgent(instance, allow);
   const allowed = allowedAgents.read(instance);
   if (json) return printJson(allowed);
-  if (allowed.length === 0) return say("No agent may change what it did not create.\n");
+  if (allowed.length === 0) return printText("No agent may change what it did not create.\n");
   const day = (since: number) => new Date(since).toISOString().slice(0, 10);
   return print(table([["AGENT", "SINCE"], ...allowed.map(({ name, since }) => [name, day(since)])]));
 }
@@ -101,10 +101,10 @@ async function live(instance: Instance): Promise<void> {
   for (;;) {
     const row = await watchAgents({ find: () => find(instance), alert });
     if (row === null) return;
-    const { attachHere } = await import("../session/attach-terminal.ts");
+    const { attachTerminal } = await import("../session/attach-terminal.ts");
     if (row.target !== row.session) await select(instance, row.pane_id);
     const { socket, session } = findSession(instance, parseTarget(row.session_id));
     const flags = { scrollback: "new", altScreen: true, readOnly: false, detachAtEof: true } as const;
-    await attachHere(instance, { name: row.session, socket, session, ...flags });
+    await attachTerminal(instance, { name: row.session, socket, session, ...flags });
   }
 }

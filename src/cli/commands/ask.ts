@@ -13,7 +13,7 @@ import { listSessions } from "../../registry/registry.ts";
 import { collect, seconds, UsageError } from "../arguments.ts";
 import { GRANTED_PANE, grantSocket } from "../grant/sandbox-client.ts";
 import { instanceOf } from "../instance.ts";
-import { print, printJson, say, table } from "../print.ts";
+import { print, printJson, printText, table } from "../print.ts";
 import { exitCodeOf, printAnswer } from "../session/ask-result.ts";
 import { SessionClient } from "../session/client.ts";
 
@@ -67,10 +67,10 @@ export function register(program: Command): void {
       if (options.list === true) return list(instance, options);
       const { cancel: unwanted, answer: wanted } = options;
       if (unwanted !== undefined) {
-        return end(instance, options, (session) => session.call("ask.cancel", { ask_id: unwanted }));
+        return endQuestion(instance, options, (session) => session.call("ask.cancel", { ask_id: unwanted }));
       }
       if (wanted !== undefined) {
-        return end(instance, options, (session) => answer(session, wanted, question, options));
+        return endQuestion(instance, options, (session) => answer(session, wanted, question, options));
       }
       if (question === undefined) throw new UsageError("the question is missing");
       const result = await ask(instance, inputOf(question, options), options);
@@ -120,18 +120,18 @@ async function ask(instance: Instance, input: OperationInput<"ask">, options: As
 async function sessionOf(instance: Instance, options: AskOptions, isSecret: boolean): Promise<SessionClient | null> {
   if (grantSocket() !== null) return SessionClient.open(instance, GRANTED_PANE);
   if (options.session !== undefined) return SessionClient.open(instance, options.session);
-  const around = process.env.WSH_PANE;
+  const surroundingPane = process.env.WSH_PANE;
   if (isSecret) throw new UsageError("name the session with --session");
   const people: (PersonThere & { readonly session: SessionClient })[] = [];
   for (const session of await openSessions(instance)) {
-    const there = await session.call("ask.person", {}).catch(() => ({ people: 0, acted_ms: null }));
-    people.push({ session, ...there });
+    const person = await session.call("ask.person", {}).catch(() => ({ people: 0, acted_ms: null }));
+    people.push({ session, ...person });
   }
   const best = sessionToAsk(people);
   // A question from within a session waits there for a notice or a person.
-  const isAround = around !== undefined && (best === null || best.people === 0);
-  for (const { session } of people) if (isAround || session !== best?.session) session[Symbol.dispose]();
-  if (isAround) return SessionClient.open(instance, around);
+  const asksInside = surroundingPane !== undefined && (best === null || best.people === 0);
+  for (const { session } of people) if (asksInside || session !== best?.session) session[Symbol.dispose]();
+  if (asksInside) return SessionClient.open(instance, surroundingPane);
   if (best === null && options.waitForPerson === true)
     throw new UsageError("no terminal is attached: name the session that keeps the question with --session");
   return best?.session ?? null;
@@ -165,7 +165,7 @@ async function list(instance: Instance, { session: name, json }: AskOptions): Pr
     for (const each of await open.call("ask.list", {}).catch(() => [])) questions.push({ session: open.name, ...each });
   }
   if (json === true) return printJson(questions);
-  if (questions.length === 0) return say("no open questions\n");
+  if (questions.length === 0) return printText("no open questions\n");
   const rows = questions.map((each) => [
     each.session,
     each.kind,
@@ -193,25 +193,25 @@ async function answer(
 }
 
 /** Closes a question in the session that has it. @throws WshError question_not_found, and errors of closing it */
-async function end(
+async function endQuestion(
   instance: Instance,
   { session: name, json, cancel: unwanted, answer: wanted }: AskOptions,
   act: (session: SessionClient) => Promise<AskResult>,
 ): Promise<void> {
   const sessions = name === undefined ? await openSessions(instance) : [await SessionClient.open(instance, name)];
-  let refused = new WshError("question_not_found", `no question '${unwanted ?? wanted}'`);
-  let ended: AskResult | null = null;
+  let refusal = new WshError("question_not_found", `no question '${unwanted ?? wanted}'`);
+  let endResult: AskResult | null = null;
   for (const session of sessions) {
     using open = session;
-    if (ended !== null) continue;
+    if (endResult !== null) continue;
     try {
-      ended = await act(open);
+      endResult = await act(open);
     } catch (thrown) {
       if (thrown instanceof UsageError) throw thrown;
       const error = WshError.from(thrown);
-      if (error.code !== "question_not_found" || name !== undefined || error.message.includes("over")) refused = error;
+      if (error.code !== "question_not_found" || name !== undefined || error.message.includes("over")) refusal = error;
     }
   }
-  if (ended === null) throw refused;
-  if (json === true) await printJson(ended);
+  if (endResult === null) throw refusal;
+  if (json === true) await printJson(endResult);
 }

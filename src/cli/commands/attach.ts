@@ -10,11 +10,11 @@ import { normalName, parsePlace, parseTarget, sessionId } from "../../protocol/n
 import { findSession, listProcesses, listSessions, lookUp } from "../../registry/registry.ts";
 import { requireOptions, UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { attachHere } from "../session/attach-terminal.ts";
+import { attachTerminal } from "../session/attach-terminal.ts";
 import { SessionClient } from "../session/client.ts";
 import { offerFor } from "../session/offer-restore.ts";
 import { paneAround } from "../session/surrounding-session.ts";
-import { goThere } from "../session/switch-terminal.ts";
+import { switchTerminal } from "../session/switch-terminal.ts";
 
 interface AttachFlags {
   readonly scrollback: string;
@@ -58,8 +58,8 @@ export function register(program: Command): void {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);
       requireOptions([{ option: "last", excludes: ["given"] }], { ...flags, given }, { given: "a name" });
-      const around = flags.last === true ? sessionAround(instance) : null;
-      const name = given === undefined ? lastName(instance, around) : await wholeName(instance, given);
+      const around = flags.last === true ? surroundingSession(instance) : null;
+      const name = given === undefined ? lastName(instance, around) : await completeName(instance, given);
       const options = {
         prefixKey: flags.prefix,
         independent: flags.independent === true,
@@ -73,10 +73,10 @@ export function register(program: Command): void {
         using session = await SessionClient.open(instance, name);
         await session.call("session.detach", {});
       }
-      const { machine, target: there } = parsePlace(name);
+      const { machine, target: remoteTarget } = parsePlace(name);
       if (machine !== null) {
-        const { attachThere } = await import("../session/attach-remote.ts");
-        process.exitCode = await attachThere(instance, machine, there, options);
+        const { attachRemote } = await import("../session/attach-remote.ts");
+        process.exitCode = await attachRemote(instance, machine, remoteTarget, options);
         return;
       }
       const target = parseTarget(name);
@@ -89,12 +89,12 @@ export function register(program: Command): void {
       const { name: shown, session, socket } = entry;
       if (
         flags.nested !== true &&
-        (await goThere(instance, { name: shown ?? name, session, socket }, ownWays(flags)))
+        (await switchTerminal(instance, { name: shown ?? name, session, socket }, newTerminalFlags(flags)))
       ) {
         process.stderr.write(`[switched to session '${visible(shown ?? name)}']\n`);
         return;
       }
-      const { exitCode } = await attachHere(instance, {
+      const { exitCode } = await attachTerminal(instance, {
         name: entry.name ?? name,
         session: entry.session,
         socket: entry.socket,
@@ -105,7 +105,7 @@ export function register(program: Command): void {
 }
 
 /** Number of the session in which this command runs; null outside of the instance's sessions. */
-function sessionAround(instance: Instance): number | null {
+function surroundingSession(instance: Instance): number | null {
   const around = paneAround(process.env);
   if (around === null || around.instance.httpSocket !== instance.httpSocket) return null;
   return lookUp(listProcesses(instance), parseTarget(around.pane))?.session ?? null;
@@ -113,41 +113,41 @@ function sessionAround(instance: Instance): number | null {
 
 /**
  * Name of the session attached last, else of the newest.
- * @param not number of a session to leave out @throws UsageError when there is none
+ * @param excluded number of a session to leave out @throws UsageError when there is none
  */
-function lastName(instance: Instance, not: number | null): string {
-  const living = listSessions(instance).flatMap(({ name, session, ended }) =>
-    name === null || session === null || ended || session === not ? [] : [{ name, id: sessionId(session) }],
+function lastName(instance: Instance, excluded: number | null): string {
+  const running = listSessions(instance).flatMap(({ name, session, ended }) =>
+    name === null || session === null || ended || session === excluded ? [] : [{ name, id: sessionId(session) }],
   );
-  const newest = living.at(-1);
-  if (newest === undefined && not !== null)
+  const newest = running.at(-1);
+  if (newest === undefined && excluded !== null)
     throw new UsageError("no other session is running", "`wsh list` shows the sessions.");
   if (newest === undefined)
     throw new UsageError("no session is running", "`wsh` starts one; `wsh list --all` includes ended sessions.");
-  const last = living.length === 1 ? null : lastAttached(eventsDir(instance), new Set(living.map(({ id }) => id)));
-  return (living.find(({ id }) => id === last) ?? newest).name;
+  const last = running.length === 1 ? null : lastAttached(eventsDir(instance), new Set(running.map(({ id }) => id)));
+  return (running.find(({ id }) => id === last) ?? newest).name;
 }
 
 /** Completes the beginning of a name; any other target is returned unchanged. @throws UsageError if it begins several */
-async function wholeName(instance: Instance, given: string): Promise<string> {
+async function completeName(instance: Instance, given: string): Promise<string> {
   const text = normalName(given);
   const sessions = listSessions(instance);
   if (text === "" || sessions.some(({ name }) => name === text)) return given;
-  const begun = sessions.flatMap(({ name, ended }) => (name?.startsWith(text) === true && !ended ? [name] : []));
-  const [only, ...others] = begun;
+  const matches = sessions.flatMap(({ name, ended }) => (name?.startsWith(text) === true && !ended ? [name] : []));
+  const [only, ...others] = matches;
   if (only === undefined) return given;
   // A crashed session is restored by its name, in preference to other sessions.
   const { listCrashed } = await import("../../checkpoints/operations.ts");
   if (listCrashed(instance, new Set(), "").some(({ name }) => name === text)) return given;
   if (others.length === 0) return only;
   throw new UsageError(
-    `several names begin with '${visible(text)}': ${visible(begun.slice(0, MAX_NAMED).join(", "))}`,
+    `several names begin with '${visible(text)}': ${visible(matches.slice(0, MAX_NAMED).join(", "))}`,
     "Type more of it.",
   );
 }
 
 /** Flags that apply only to a newly attached terminal. */
-function ownWays({ scrollback, altScreen, readOnly, independent, follow, prefix }: AttachFlags): string[] {
+function newTerminalFlags({ scrollback, altScreen, readOnly, independent, follow, prefix }: AttachFlags): string[] {
   return [
     ...(scrollback === "new" ? [] : ["--scrollback"]),
     ...(altScreen === true ? ["--alt-screen"] : []),

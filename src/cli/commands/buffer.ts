@@ -18,7 +18,7 @@ import { plural } from "../../protocol/plural.ts";
 import { PasteBuffers } from "../../session/paste-buffers.ts";
 import { requireOptions, UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { print, printJson, say, table } from "../print.ts";
+import { print, printJson, printText, table } from "../print.ts";
 import { cliCaller, SessionClient } from "../session/client.ts";
 import { paneAround } from "../session/surrounding-session.ts";
 
@@ -52,7 +52,7 @@ export function register(program: Command): void {
   add("show [name]", "Print a paste buffer.")
     .option("--json", "print the buffer as JSON")
     .action(async (name: string | undefined, flags: Flags, command: Command) => {
-      const buffer = await withCall(command, flags, (call) => call("buffer.get", { buffer: named(name) }));
+      const buffer = await withCall(command, flags, (call) => call("buffer.get", { buffer: bufferName(name) }));
       return flags.json === true ? printJson(buffer) : print(buffer.text);
     });
   add("set [text]", "Store a text (default: standard input).")
@@ -61,24 +61,24 @@ export function register(program: Command): void {
     .option("--json", "print the buffer as JSON")
     .action(async (text: string | undefined, flags: Flags & { name?: string; append?: boolean }, command: Command) => {
       const read = text ?? textOf(new Uint8Array(await Bun.stdin.arrayBuffer()), "standard input");
-      return stored(command, flags, { text: read, buffer: named(flags.name), append: flags.append ?? false });
+      return stored(command, flags, { text: read, buffer: bufferName(flags.name), append: flags.append ?? false });
     });
   add("load <file> [name]", "Store the text of a file.")
     .option("--json", "print the buffer as JSON")
     .action(async (file: string, name: string | undefined, flags: Flags, command: Command) =>
       stored(command, flags, {
         text: textOf(
-          onFile(file, "read", () => fs.readFileSync(file)),
+          withFile(file, "read", () => fs.readFileSync(file)),
           file,
         ),
-        buffer: named(name),
+        buffer: bufferName(name),
       }),
     );
   add("save <file> [name]", "Write a paste buffer to a file.")
     .option("-a, --append", "append it to the file")
     .action(async (file: string, name: string | undefined, flags: Flags & { append?: boolean }, command: Command) => {
-      const { text } = await withCall(command, flags, (call) => call("buffer.get", { buffer: named(name) }));
-      onFile(file, "written", () => fs.writeFileSync(file, text, { flag: flags.append === true ? "a" : "w" }));
+      const { text } = await withCall(command, flags, (call) => call("buffer.get", { buffer: bufferName(name) }));
+      withFile(file, "written", () => fs.writeFileSync(file, text, { flag: flags.append === true ? "a" : "w" }));
     });
   add("rename <name> <new>", "Rename a paste buffer.").action(
     async (name: string, to: string, flags: Flags, command: Command) => {
@@ -89,7 +89,7 @@ export function register(program: Command): void {
     .option("--all", "delete all")
     .action(async (name: string | undefined, flags: Flags & { all?: boolean }, command: Command) => {
       if (flags.all !== true)
-        return void (await withCall(command, flags, (call) => call("buffer.delete", { buffer: named(name) })));
+        return void (await withCall(command, flags, (call) => call("buffer.delete", { buffer: bufferName(name) })));
       requireOptions([{ option: "all", excludes: ["name"] }], { ...flags, name }, { name: "a name" });
       await withCall(command, flags, (call) => call("buffer.delete", { all: true })).catch((thrown) => {
         if (WshError.from(thrown).code !== "buffer_not_found") throw thrown;
@@ -105,7 +105,7 @@ export function register(program: Command): void {
         flags.to === undefined ? paneAround(process.env) : { instance: instanceOf(command), pane: flags.to };
       if (around === null) throw new UsageError("not inside a session: name a target with --to");
       using session = await SessionClient.open(around.instance, around.pane);
-      await session.call("buffer.paste", { buffer: named(name), delete: flags.delete ?? false });
+      await session.call("buffer.paste", { buffer: bufferName(name), delete: flags.delete ?? false });
     });
 }
 
@@ -114,7 +114,7 @@ async function stored(command: Command, flags: Flags, input: OperationInput<"buf
   const made = await withCall(command, flags, (call) => call("buffer.set", input));
   return flags.json === true
     ? printJson(made)
-    : say(`Paste buffer '${made.name}' has ${plural(made.bytes, "byte")}.\n`);
+    : printText(`Paste buffer '${made.name}' has ${plural(made.bytes, "byte")}.\n`);
 }
 
 async function withCall<T>(command: Command, flags: Flags, use: (call: Call) => Promise<T>): Promise<T> {
@@ -131,7 +131,7 @@ async function withCall<T>(command: Command, flags: Flags, use: (call: Call) => 
 async function filesOf(instance: Instance): Promise<Call> {
   const buffers = new PasteBuffers(new BufferFiles(instance), () => false);
   const { values } = await settingsOf(instance);
-  const mine = (name: string | undefined): void => {
+  const requireOwnBuffer = (name: string | undefined): void => {
     const owner = buffers.ownerOf(name);
     if (owner !== undefined && owner?.name !== ownerOf(cliCaller).name) requireNoAgent(values, cliCaller, "wsh buffer");
   };
@@ -139,22 +139,22 @@ async function filesOf(instance: Instance): Promise<Call> {
     "buffer.list": () => buffers.list(),
     "buffer.get": ({ buffer }) => buffers.get(buffer),
     "buffer.set": ({ buffer: name, text, append }) => {
-      if (name !== undefined) mine(name);
+      if (name !== undefined) requireOwnBuffer(name);
       return buffers.set({ text, name, append, owner: ownerOf(cliCaller) });
     },
     "buffer.rename": ({ buffer, new_name }) => {
-      for (const name of [buffer, new_name]) mine(name);
+      for (const name of [buffer, new_name]) requireOwnBuffer(name);
       return buffers.rename(buffer, new_name);
     },
     "buffer.delete": ({ buffer, all }) => {
-      for (const each of all === true ? buffers.list() : [{ name: buffer }]) mine(each.name);
+      for (const each of all === true ? buffers.list() : [{ name: buffer }]) requireOwnBuffer(each.name);
       return all === true ? buffers.clear() : buffers.remove(buffer);
     },
   };
   return async (name, input) => calls[name](input);
 }
 
-function named(name: string | undefined): string | undefined {
+function bufferName(name: string | undefined): string | undefined {
   return name === undefined ? undefined : checkedName(name);
 }
 
@@ -181,7 +181,7 @@ function textOf(bytes: Uint8Array, source: string): string {
 }
 
 /** @throws WshError invalid_request with the system's reason */
-function onFile<T>(path: string, how: string, use: () => T): T {
+function withFile<T>(path: string, how: string, use: () => T): T {
   try {
     return use();
   } catch (error) {

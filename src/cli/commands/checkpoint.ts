@@ -10,9 +10,9 @@ import { findSession } from "../../registry/registry.ts";
 import { shortPath } from "../agents/rows.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { complain, printJson, say, table } from "../print.ts";
+import { complain, printJson, printText, table } from "../print.ts";
 import { cliCaller, reportWaiting } from "../session/client.ts";
-import { concealmentHere } from "../session/concealed.ts";
+import { localConcealment } from "../session/concealed.ts";
 import { configuredHostname } from "../session/session-list.ts";
 
 interface CheckpointOptions {
@@ -59,26 +59,27 @@ export function register(program: Command): void {
         other: string | undefined,
         options: CheckpointOptions,
         command: Command,
-      ) => act(action, { name, label, other, ...options }, command),
+      ) => runAction(action, { name, label, otherLabel: other, ...options }, command),
     );
 }
 
 type CheckpointArguments = CheckpointOptions & {
   readonly name: string | undefined;
   readonly label: string | undefined;
-  readonly other: string | undefined;
+  readonly otherLabel: string | undefined;
 };
 
-async function act(action: Action, parameters: CheckpointArguments, command: Command): Promise<void> {
-  const { name, label, other, as, replace = false, note, grep, json = false } = parameters;
-  if (other !== undefined && action !== "diff") throw new UsageError(`unexpected argument '${other}' for '${action}'`);
+async function runAction(action: Action, parameters: CheckpointArguments, command: Command): Promise<void> {
+  const { name, label, otherLabel, as, replace = false, note, grep, json = false } = parameters;
+  if (otherLabel !== undefined && action !== "diff")
+    throw new UsageError(`unexpected argument '${otherLabel}' for '${action}'`);
   if (as !== undefined && action !== "restore") throw new UsageError(`--as cannot be used with '${action}'`);
   if (replace && action !== "save") throw new UsageError(`--replace cannot be used with '${action}'`);
   if (note !== undefined && action !== "save") throw new UsageError(`--note cannot be used with '${action}'`);
   if (grep !== undefined && action !== "list") throw new UsageError(`--grep cannot be used with '${action}'`);
   const instance = instanceOf(command);
   const work = await import("../../checkpoints/named/operations.ts");
-  const session = action === "list" ? (name ?? "") : needed(name, action, "the name of a session");
+  const session = action === "list" ? (name ?? "") : requireArgument(name, action, "the name of a session");
   const rights = (await settingsOf(instance)).values;
   requireOwnCheckpoint(instance, rights, cliCaller, `checkpoint.${action}`, { session, label, replace });
   switch (action) {
@@ -88,41 +89,41 @@ async function act(action: Action, parameters: CheckpointArguments, command: Com
       if (json) return printJson(saved);
       const { panes, bytes } = saved;
       const size = `${plural(panes, "pane")}, ${kilobytes(bytes)}`;
-      return say(`Saved session '${saved.session}' as '${saved.label}': ${size}.\n`);
+      return printText(`Saved session '${saved.session}' as '${saved.label}': ${size}.\n`);
     }
     case "list": {
       if (label !== undefined) throw new UsageError(`'list' takes no '${label}'`);
       const { listCheckpoints: listAll } = await import("../../checkpoints/operations.ts");
       const listing = await listAll(instance, configuredHostname(instance), { session: name, search: grep });
-      const all = filterVisible(listing, await concealmentHere(instance));
+      const all = filterVisible(listing, await localConcealment(instance));
       if (name !== undefined && grep === undefined && isNothing(all)) requireKnown(instance, name);
-      return json ? printJson(all) : sayList(all, grep);
+      return json ? printJson(all) : printList(all, grep);
     }
     case "show": {
-      requireVisible(instance, { session, label }, await concealmentHere(instance));
+      requireVisible(instance, { session, label }, await localConcealment(instance));
       const shown = work.showCheckpoint(instance, { session, label });
-      return json ? printJson(shown) : sayShown(shown);
+      return json ? printJson(shown) : printCheckpoint(shown);
     }
     case "diff": {
-      const from = needed(label, action, "a label");
-      requireVisible(instance, { session, label }, await concealmentHere(instance));
-      const difference = await work.diffCheckpoints(instance, { session, label: from, to: other });
-      return json ? printJson(difference) : sayDifference(difference);
+      const from = requireArgument(label, action, "a label");
+      requireVisible(instance, { session, label }, await localConcealment(instance));
+      const difference = await work.diffCheckpoints(instance, { session, label: from, to: otherLabel });
+      return json ? printJson(difference) : printDifference(difference);
     }
     case "restore": {
-      const from = needed(label, action, "a label; `wsh restore` takes none");
+      const from = requireArgument(label, action, "a label; `wsh restore` takes none");
       const { restoreCheckpoints: restoreAsked } = await import("../../checkpoints/operations.ts");
       const input = { session, label: from, ...defined({ as }) };
       const result = await restoreAsked(instance, input, { env: process.env, starter: "cli" });
       for (const { pane_id, message } of result.left_out) complain(`restored without pane ${pane_id}: ${message}`);
       if (json) return printJson(result);
       const restored = result.restored[0]?.name ?? session;
-      return say(`Session '${restored}' is restored from '${from}': wsh attach ${restored}\n`);
+      return printText(`Session '${restored}' is restored from '${from}': wsh attach ${restored}\n`);
     }
     case "delete": {
-      const deleted = work.deleteCheckpoint(instance, { session, label: needed(label, action, "a label") });
+      const deleted = work.deleteCheckpoint(instance, { session, label: requireArgument(label, action, "a label") });
       if (json) return printJson(deleted);
-      return say(`Deleted checkpoint '${deleted.label}' of session '${session}': ${kilobytes(deleted.bytes)}.\n`);
+      return printText(`Deleted checkpoint '${deleted.label}' of session '${session}': ${kilobytes(deleted.bytes)}.\n`);
     }
   }
 }
@@ -136,7 +137,7 @@ function requireKnown(instance: Instance, name: string): void {
   findSession(instance, parseTarget(name));
 }
 
-function needed(value: string | undefined, action: Action, what: string): string {
+function requireArgument(value: string | undefined, action: Action, what: string): string {
   if (value !== undefined) return value;
   throw new UsageError(`'${action}' takes ${what}`);
 }
@@ -145,35 +146,37 @@ function kilobytes(bytes: number): string {
   return `${Math.ceil(bytes / KB)} KB`;
 }
 
-function moment(time: number): string {
+function timeText(time: number): string {
   return new Date(time).toLocaleString("sv");
 }
 
-async function sayList(
+async function printList(
   { named, crashed, unreadable, matches = [], incomplete }: OperationOutput<"checkpoint.list">,
   grep: string | undefined,
 ): Promise<void> {
-  const place = (cwd: string | null, branch?: string | null): string =>
+  const placeText = (cwd: string | null, branch?: string | null): string =>
     shortPath(cwd, process.env.HOME) + (branch == null ? "" : ` (${branch})`);
   const rows = [
     ...crashed.map(({ name, id, windows, cwd, crashed: known }) => [
-      ...[name, id, "-", known === undefined ? "" : moment(known.saved_at)],
-      ...[String(windows.flatMap(({ panes }) => panes).length), "-", "crashed", place(cwd), ""],
+      ...[name, id, "-", known === undefined ? "" : timeText(known.saved_at)],
+      ...[String(windows.flatMap(({ panes }) => panes).length), "-", "crashed", placeText(cwd), ""],
     ]),
     ...named.map(({ session, id, label, saved_at, panes, bytes, running, cwd, git, note }) => [
-      ...[session, id, label, moment(saved_at), String(panes), kilobytes(bytes), running ? "running" : "not running"],
-      ...[place(cwd, git?.branch), note ?? ""],
+      ...[session, id, label, timeText(saved_at), String(panes), kilobytes(bytes), running ? "running" : "not running"],
+      ...[placeText(cwd, git?.branch), note ?? ""],
     ]),
   ];
   if (rows.length > 0) {
-    await say(table([["SESSION", "ID", "LABEL", "SAVED", "PANES", "SIZE", "STATE", "DIRECTORY", "NOTE"], ...rows]));
-  } else if (grep !== undefined) await say(`No checkpoint with '${grep}'.\n`);
-  else if (unreadable.length === 0) await say("No crashed sessions and no labelled checkpoints.\n");
+    await printText(
+      table([["SESSION", "ID", "LABEL", "SAVED", "PANES", "SIZE", "STATE", "DIRECTORY", "NOTE"], ...rows]),
+    );
+  } else if (grep !== undefined) await printText(`No checkpoint with '${grep}'.\n`);
+  else if (unreadable.length === 0) await printText("No crashed sessions and no labelled checkpoints.\n");
   if (matches.length > 0) {
     const matchRows = matches.map(({ session, label, pane_id, in: where, excerpt }) => [
       ...[session, label ?? "-", pane_id ?? "-", where, excerpt],
     ]);
-    await say(`\n${table([["SESSION", "LABEL", "PANE", "IN", "TEXT"], ...matchRows])}`);
+    await printText(`\n${table([["SESSION", "LABEL", "PANE", "IN", "TEXT"], ...matchRows])}`);
   }
   if (incomplete === true) complain("the search is incomplete: it took too long, or a checkpoint was removed");
   for (const { session, label, message } of unreadable) {
@@ -181,17 +184,17 @@ async function sayList(
   }
 }
 
-async function sayShown(view: CheckpointView): Promise<void> {
+async function printCheckpoint(view: CheckpointView): Promise<void> {
   const { session, id, label, saved_at, note, bytes, tags, rows, cols, windows, panes, left_out } = view;
   const tagged = tags.length === 0 ? "" : `, tags ${tags.join(" ")}`;
-  await say(
-    `${session} (${id})${label === null ? "" : ` '${label}'`}, saved ${moment(saved_at)}, ${kilobytes(bytes)}, ${cols}x${rows}${tagged}\n`,
+  await printText(
+    `${session} (${id})${label === null ? "" : ` '${label}'`}, saved ${timeText(saved_at)}, ${kilobytes(bytes)}, ${cols}x${rows}${tagged}\n`,
   );
-  if (note !== null) await say(`note: ${note}\n`);
+  if (note !== null) await printText(`note: ${note}\n`);
   for (const window of windows) {
     const marks = [...(window.active ? ["active"] : []), ...(window.zoomed ? ["zoomed"] : [])].join(", ");
     const name = window.name === null ? "" : ` ${window.name}`;
-    await say(`window ${window.id}${name}${marks === "" ? "" : ` (${marks})`}: ${window.layout}\n`);
+    await printText(`window ${window.id}${name}${marks === "" ? "" : ` (${marks})`}: ${window.layout}\n`);
   }
   for (const pane of panes) {
     const runs = pane.running === null ? pane.program : pane.running;
@@ -200,21 +203,21 @@ async function sayShown(view: CheckpointView): Promise<void> {
       ...(pane.git === null ? [] : [`git ${pane.git.root}${pane.git.branch === null ? "" : ` on ${pane.git.branch}`}`]),
       ...(pane.agent === null ? [] : [`agent ${pane.agent}`]),
     ].join(", ");
-    await say(`\n${pane.id} in ${pane.cwd ?? "?"}: ${runs} (${pane.cols}x${pane.rows}${above})\n`);
-    if (of !== "") await say(`${of}\n`);
-    await say(pane.screen.map((line) => `  ${line}\n`).join(""));
+    await printText(`\n${pane.id} in ${pane.cwd ?? "?"}: ${runs} (${pane.cols}x${pane.rows}${above})\n`);
+    if (of !== "") await printText(`${of}\n`);
+    await printText(pane.screen.map((line) => `  ${line}\n`).join(""));
   }
   for (const { pane_id, message } of left_out) complain(`${pane_id} cannot be restored: ${message}`);
 }
 
-async function sayDifference({ changes, lines, from, to }: Difference): Promise<void> {
-  if (changes.length === 0 && lines.length === 0) return say("No differences.\n");
-  await say(`--- ${from.label} ${moment(from.saved_at)}\n+++ ${to.label ?? "now"} ${moment(to.saved_at)}\n`);
+async function printDifference({ changes, lines, from, to }: Difference): Promise<void> {
+  if (changes.length === 0 && lines.length === 0) return printText("No differences.\n");
+  await printText(`--- ${from.label} ${timeText(from.saved_at)}\n+++ ${to.label ?? "now"} ${timeText(to.saved_at)}\n`);
   for (const { of, what, before, after } of changes) {
-    await say(`${of === null ? "" : `${of} `}${what}: ${before ?? "(none)"} → ${after ?? "(none)"}\n`);
+    await printText(`${of === null ? "" : `${of} `}${what}: ${before ?? "(none)"} → ${after ?? "(none)"}\n`);
   }
   for (const { pane_id, changed, more } of lines) {
-    await say(`@@ ${pane_id}${more > 0 ? `, ${more} older changes omitted` : ""}\n`);
-    await say(changed.map((line) => `${line}\n`).join(""));
+    await printText(`@@ ${pane_id}${more > 0 ? `, ${more} older changes omitted` : ""}\n`);
+    await printText(changed.map((line) => `${line}\n`).join(""));
   }
 }

@@ -4,7 +4,7 @@ import type { OperationOutput } from "../../operations/table.ts";
 import { visibleCell } from "../../protocol/harmless-text.ts";
 import { ago } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
-import { print, printJson, say, table } from "../print.ts";
+import { print, printJson, printText, table } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { findAll, isEnded } from "../session/session-list.ts";
 
@@ -33,7 +33,7 @@ export function register(program: Command): void {
         }
       }
       if (json === true) return printJson(clients);
-      if (clients.length === 0) return say("No terminals are attached.\n");
+      if (clients.length === 0) return printText("No terminals are attached.\n");
       return print(table([["SESSION", "ID", "TERMINAL", "SIZE", "SINCE", "LAST KEY", ""], ...clients.map(rowOf)]));
     });
 }

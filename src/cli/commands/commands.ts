@@ -4,7 +4,7 @@ import type { CommandRecord } from "../../protocol/commands.ts";
 import { defined } from "../../protocol/defined.ts";
 import { wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { print, printJson, say, shorten, table } from "../print.ts";
+import { print, printJson, printText, shorten, table } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 /** Longest command in the table, in cells. */
@@ -27,7 +27,7 @@ export function register(program: Command): void {
       using session = await SessionClient.open(instanceOf(command), name);
       const records = await session.call("commands.list", defined({ limit }));
       if (json === true) return printJson(records);
-      if (records.length === 0) return say(`No commands in session '${session.name}' yet.\n`);
+      if (records.length === 0) return printText(`No commands in session '${session.name}' yet.\n`);
       return print(table([["ID", "EXIT", "TIME", "LINES", "COMMAND"], ...records.map(row)]));
     });
 }

@@ -11,7 +11,7 @@ import { print } from "../print.ts";
 
 const makers = { bash: bashCompletions, zsh: zshCompletions, fish: fishCompletions } as const;
 
-export function register(program: Command, whole: () => Promise<Command>): void {
+export function register(program: Command, loadWholeProgram: () => Promise<Command>): void {
   program
     .command("completions")
     .description(
@@ -21,6 +21,6 @@ export function register(program: Command, whole: () => Promise<Command>): void 
     )
     .addArgument(new Argument("<shell>").choices(Object.keys(makers)))
     .action(async (shell: keyof typeof makers) => {
-      await print(makers[shell](describeCommands(await whole())));
+      await print(makers[shell](describeCommands(await loadWholeProgram())));
     });
 }

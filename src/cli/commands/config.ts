@@ -13,10 +13,10 @@ import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import { formatOrigin, type LoadedSettings } from "../../settings/settings.ts";
 import { settingNames, settingOf } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { complain, print, printJson, say, table } from "../print.ts";
+import { complain, print, printJson, printText, table } from "../print.ts";
 import { bindingsNote, bindingsOf } from "../session/bindings.ts";
 import { requirePerson } from "../session/client.ts";
-import { settingsInForce } from "../session/effective-settings.ts";
+import { effectiveSettings } from "../session/effective-settings.ts";
 
 interface ConfigOptions {
   readonly json?: boolean;
@@ -46,7 +46,7 @@ export function register(program: Command): void {
         })
         .filter(({ origin }) => changed !== true || origin.from !== "default");
       const changedLooks = new Map(settings.theme.map((entry) => [entry.role, entry]));
-      const looks = themeRoleNames
+      const themeRows = themeRoleNames
         .map((role) => ({ role, entry: changedLooks.get(role) }))
         .filter(({ entry }) => changed !== true || entry !== undefined)
         .map(({ role, entry }) => ({
@@ -56,11 +56,11 @@ export function register(program: Command): void {
           doc: `Style of ${themeRoles[role][1]}.`,
         }));
       if (json === true) {
-        const all = [...rows, ...looks.map(({ doc: _, ...look }) => look)];
+        const all = [...rows, ...themeRows.map(({ doc: _, ...look }) => look)];
         return printJson(all.map(({ origin, ...row }) => ({ ...row, origin: formatOrigin(origin) })));
       }
-      const others = await differing(instance, settings);
-      const described = [...rows.map((row) => ({ ...row, ...settingOf(row.name) })), ...looks];
+      const others = await differencesText(instance, settings);
+      const described = [...rows.map((row) => ({ ...row, ...settingOf(row.name) })), ...themeRows];
       const lines = described.map(({ name, value, origin, doc, ...facts }) => {
         const unit = "unit" in facts ? facts.unit : "";
         return [name, `${JSON.stringify(value)} ${unit ?? ""}`.trim(), formatOrigin(origin), doc];
@@ -78,7 +78,7 @@ export function register(program: Command): void {
         ...(hooks.length === 0 ? [] : [plural(hooks.length, "hook")]),
         ...(notices.length === 0 ? [] : [plural(notices.length, "[[notify]] table")]),
       ];
-      await say(`The settings are valid${counts.length === 0 ? "" : `, with ${counts.join(" and ")}`}.\n`);
+      await printText(`The settings are valid${counts.length === 0 ? "" : `, with ${counts.join(" and ")}`}.\n`);
     });
   config
     .command("reload")
@@ -88,14 +88,14 @@ export function register(program: Command): void {
       // Mistakes are reported here, before any session reads the file.
       await checked(instance);
       await requirePerson(instance, "wsh config reload");
-      const sessions = await settingsInForce(instance, true);
+      const sessions = await effectiveSettings(instance, true);
       for (const { session, answer } of sessions) {
         if (answer?.fault === null) continue;
         process.exitCode = 1;
         complain(`session '${session}': ${answer?.fault ?? "it did not answer"}`);
       }
       const reloaded = sessions.filter(({ answer }) => answer?.fault === null).length;
-      await say(`The settings are in force in ${plural(reloaded, "session")}.\n`);
+      await printText(`The settings are in force in ${plural(reloaded, "session")}.\n`);
     });
 }
 
@@ -128,8 +128,8 @@ function prefixFaults(settings: LoadedSettings): WshError[] {
 }
 
 /** The settings in which running sessions differ, one line each; empty if none does. */
-async function differing(instance: Instance, { values }: LoadedSettings): Promise<string> {
-  const lines = (await settingsInForce(instance, false)).flatMap(({ session, answer }) => {
+async function differencesText(instance: Instance, { values }: LoadedSettings): Promise<string> {
+  const lines = (await effectiveSettings(instance, false)).flatMap(({ session, answer }) => {
     const others = settingNames.filter(
       (name) => answer !== null && JSON.stringify(answer.settings[name]) !== JSON.stringify(values[name]),
     );

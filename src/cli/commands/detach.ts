@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { say } from "../print.ts";
+import { printText } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { forEachSession } from "../session/each-session.ts";
 
@@ -23,7 +23,7 @@ export function register(program: Command): void {
           using session = await SessionClient.open(instance, name);
           await session.call("session.detach", defined({ client }));
           const what = client === undefined ? `Session '${session.name}'` : `Terminal ${client} of '${session.name}'`;
-          await say(`${what} detached.\n`);
+          await printText(`${what} detached.\n`);
         },
       );
     });

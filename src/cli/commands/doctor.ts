@@ -24,7 +24,7 @@ export function register(program: Command): void {
     .action(async (machine: string | undefined, { json }: { readonly json?: boolean }, command: Command) => {
       const instance = instanceOf(command);
       const findings: Finding[] = [];
-      if (machine !== undefined) findings.push(...(await wayTo(instance, machine)));
+      if (machine !== undefined) findings.push(...(await examineMachine(instance, machine)));
       else {
         for (const [subject, check] of checks) {
           try {
@@ -38,7 +38,7 @@ export function register(program: Command): void {
       }
       if (findings.some(({ state }) => state === "wrong")) process.exitCode = 1;
       if (json === true) return printJson(findings);
-      await print(findings.map(line).join(""));
+      await print(findings.map(findingLine).join(""));
     });
 }
 
@@ -46,7 +46,7 @@ export function register(program: Command): void {
  * Checks each step to another machine's server, up to the first failure; for a machine of the fleet, by way of the
  * fleet's servers.
  */
-async function wayTo(instance: Instance, machine: string): Promise<Finding[]> {
+async function examineMachine(instance: Instance, machine: string): Promise<Finding[]> {
   const { linkOf, machinesOf } = await import("../session/machines.ts");
   const { isAddress } = await import("../../protocol/machines.ts");
   const isAdded = isAddress(machine) || (await machinesOf(instance)).addedMachines.some(({ name }) => name === machine);
@@ -86,7 +86,7 @@ async function findingsOf(steps: AsyncIterable<LinkStep>): Promise<Finding[]> {
   return findings;
 }
 
-function line({ subject, state, text, advice }: Finding): string {
+function findingLine({ subject, state, text, advice }: Finding): string {
   const more = advice === undefined ? "" : `${" ".repeat(27)}${visibleCell(advice)}\n`;
   return `${marks[state].padEnd(7)}${subject.padEnd(20)}${visibleCell(text)}\n${more}`;
 }

@@ -5,7 +5,7 @@ import { agentLink, linkAgent } from "../../instance/agent-link.ts";
 import { assignments } from "../../shell/variable-assignments.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { print, printJson, say } from "../print.ts";
+import { print, printJson, printText } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 interface EnvOptions {
@@ -30,7 +30,7 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       if (options.agent === true) {
         linkAgent(instance, null);
-        return say(`${agentLink(instance)}\n`);
+        return printText(`${agentLink(instance)}\n`);
       }
       const target = name ?? process.env.WSH_PANE;
       if (target === undefined) throw new UsageError("not inside a session: name one", "Use: wsh env NAME");
@@ -41,6 +41,8 @@ export function register(program: Command): void {
       if (options.shell !== undefined) {
         return print(assignments(all, options.shell === true ? "sh" : options.shell));
       }
-      return say(all.flatMap(({ name: variable, value }) => (value === null ? [] : `${variable}=${value}\n`)).join(""));
+      return printText(
+        all.flatMap(({ name: variable, value }) => (value === null ? [] : `${variable}=${value}\n`)).join(""),
+      );
     });
 }

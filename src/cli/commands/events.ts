@@ -22,7 +22,7 @@ import type { WantedInFile } from "../../settings/hooks.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print } from "../print.ts";
-import { concealmentHere } from "../session/concealed.ts";
+import { localConcealment } from "../session/concealed.ts";
 
 /** Longest single wait for events, in ms: shorter than proxies allow. */
 const WAIT_MS = 25_000;
@@ -63,9 +63,9 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       const printer = new Printer(options.count, options.try === true ? await hooksOf(instance) : null);
       const sources = await sourcesOf(instance, names, options);
-      const follows = sources.map((source) => follow(source, options, printer));
+      const follows = sources.map((source) => followSource(source, options, printer));
       await Promise.race([Promise.all(follows), printer.done]);
-      if (printer.failed) process.exitCode = 1;
+      if (printer.hasFailed) process.exitCode = 1;
       // Other machines may still have a request open.
       if (sources.length > 1) process.exit();
     });
@@ -80,33 +80,34 @@ interface EventSource {
 
 async function sourcesOf(instance: Instance, names: readonly string[], options: EventsOptions): Promise<EventSource[]> {
   const places = Map.groupBy(names.map(parsePlace), ({ machine }) => machine);
-  const wanted = new Map([...places].map(([machine, found]) => [machine, found.map(({ target }) => target)]));
-  if (names.length === 0) wanted.set(null, []);
+  const targetsByMachine = new Map([...places].map(([machine, found]) => [machine, found.map(({ target }) => target)]));
+  if (names.length === 0) targetsByMachine.set(null, []);
   if (options.allMachines === true) {
     const { machinesOf } = await import("../session/machines.ts");
-    for (const { name } of (await machinesOf(instance)).addedMachines) if (!wanted.has(name)) wanted.set(name, []);
+    for (const { name } of (await machinesOf(instance)).addedMachines)
+      if (!targetsByMachine.has(name)) targetsByMachine.set(name, []);
   }
-  if (wanted.size > 1 && !/^(now|start)$/.test(options.since))
+  if (targetsByMachine.size > 1 && !/^(now|start)$/.test(options.since))
     throw new UsageError("--since CURSOR belongs to one machine", "Follow each machine with a separate command.");
   const { signal } = new AbortController();
-  const here = wanted.get(null);
-  if (here !== undefined) wanted.set(null, knownSessions(instance, here));
-  return [...wanted].map(([machine, session]) => ({
+  const localTargets = targetsByMachine.get(null);
+  if (localTargets !== undefined) targetsByMachine.set(null, knownSessions(instance, localTargets));
+  return [...targetsByMachine].map(([machine, session]) => ({
     machine,
     session,
-    read: (given) => (machine === null ? readHere(instance, given, signal) : readThere(instance, machine, given)),
+    read: (given) => (machine === null ? readLocal(instance, given, signal) : readRemote(instance, machine, given)),
   }));
 }
 
-async function readHere(
+async function readLocal(
   instance: Instance,
   given: Parameters<typeof readEvents>[1],
   signal: AbortSignal,
 ): ReturnType<typeof readEvents> {
-  return readEvents(eventsDir(instance), { ...given, concealment: await concealmentHere(instance) }, signal);
+  return readEvents(eventsDir(instance), { ...given, concealment: await localConcealment(instance) }, signal);
 }
 
-async function readThere(
+async function readRemote(
   instance: Instance,
   machine: string,
   { only: _, ...given }: Parameters<typeof readEvents>[1],
@@ -122,30 +123,30 @@ async function readThere(
   return addressedAnswer(machine, "events.read", page) as Awaited<ReturnType<typeof readEvents>>;
 }
 
-async function follow(source: EventSource, options: EventsOptions, printer: Printer): Promise<void> {
+async function followSource(source: EventSource, options: EventsOptions, printer: Printer): Promise<void> {
   const given = { type: typesOf(options.type ?? []), session: source.session, tag: options.tag ?? [], limit: LIMIT };
   let { since } = options;
-  for (let complained = false; ; ) {
+  for (let hasComplained = false; ; ) {
     try {
       const page = await source.read({ ...given, since, wait_ms: options.follow ? WAIT_MS : 0 });
       if (page.missed === true) printer.missed(source.machine);
       since = page.cursor;
-      complained = false;
+      hasComplained = false;
       if (await printer.print(page.events)) return;
       if (!options.follow && page.events.length === 0) return;
     } catch (thrown) {
       const error = WshError.from(thrown);
       const isFinal = finalCodes.has(error.code);
       if (source.machine === null || isFinal || !options.follow) throw thrown;
-      if (!complained) complain(`machine '${source.machine}' will be asked again: ${error.message}`);
-      complained = true;
+      if (!hasComplained) complain(`machine '${source.machine}' will be asked again: ${error.message}`);
+      hasComplained = true;
       await Bun.sleep(AGAIN_MS);
     }
   }
 }
 
 class Printer {
-  failed = false;
+  hasFailed = false;
   private readonly ended = Promise.withResolvers<void>();
   private remaining: number;
 
@@ -163,7 +164,7 @@ class Printer {
 
   /** @returns whether the limit of events is reached */
   async print(events: readonly RecordedEvent[]): Promise<boolean> {
-    const now = events.flatMap((event) => this.tried(event) ?? []).slice(0, this.remaining);
+    const now = events.flatMap((event) => this.tryHooks(event) ?? []).slice(0, this.remaining);
     this.remaining -= now.length;
     await print(now.map((event) => `${visibleJson(event, 0)}\n`).join(""));
     if (this.remaining > 0) return false;
@@ -171,7 +172,7 @@ class Printer {
     return true;
   }
 
-  private tried(event: RecordedEvent): object | null {
+  private tryHooks(event: RecordedEvent): object | null {
     if (this.hooks === null) return event;
     const triggered = this.hooks.filter(({ wanted }) => hookMatches(wanted, event));
     if (triggered.length === 0) return null;
@@ -183,7 +184,7 @@ class Printer {
 
   missed(machine: string | null): void {
     complain(`${machine === null ? "" : `machine '${machine}': `}some events after the cursor are no longer kept`);
-    this.failed = true;
+    this.hasFailed = true;
   }
 }
 

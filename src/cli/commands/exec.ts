@@ -23,17 +23,17 @@ import { complain, print, printJson, printRendered, whenReaderGoes } from "../pr
 import { cliCaller, SessionClient } from "../session/client.ts";
 import {
   endedAfterLoss,
+  printReady,
+  printTyped,
+  reportUnknown,
   resultOf,
   type StartedExec,
-  sayReady,
-  sayTyped,
-  sayUnknown,
   TIMED_OUT,
   UNKNOWN,
   untilFinished,
 } from "../session/exec-end.ts";
 import type { ExecOptions, PipelineStep } from "../session/exec-options.ts";
-import { abortAfter, endedWithUs, onInterrupt } from "../session/exec-signals.ts";
+import { abortAfter, endWithProcess, onInterrupt } from "../session/exec-signals.ts";
 import { ExecStream } from "../session/exec-stream.ts";
 import { checkFilter, incompleteText } from "../session/filtered-output.ts";
 import { openOrCreate } from "../session/open-or-create.ts";
@@ -108,17 +108,17 @@ export function register(program: Command): void {
       if (options.create !== true && (options.cwd ?? options.env ?? options.port) !== undefined) {
         throw new UsageError("with NAME, --cwd, --env and --port need --create");
       }
-      const { session: open, place } =
+      const { session: open, creation } =
         options.create === true
           ? await openOrCreate(instance, name, options)
-          : { session: await SessionClient.open(instance, name), place: {} };
+          : { session: await SessionClient.open(instance, name), creation: {} };
       using session = open;
-      const begun: { -readonly [K in keyof StartedExec]: StartedExec[K] } = { name, id: null, command: text };
+      const startedExec: { -readonly [K in keyof StartedExec]: StartedExec[K] } = { name, id: null, command: text };
       const started = (id: number): void => {
-        begun.id = id;
+        startedExec.id = id;
       };
-      await execAtPrompt(instance, session, text, { ...options, place }, started).catch((thrown) =>
-        unknownEnd(begun, options, thrown),
+      await execAtPrompt(instance, session, text, { ...options, place: creation }, started).catch((thrown) =>
+        unknownEnd(startedExec, options, thrown),
       );
     });
 }
@@ -132,14 +132,14 @@ async function execResumed(instance: Instance, words: readonly string[], options
   using session = await SessionClient.open(instance, name);
   try {
     using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
-    await watch(instance, session, stream, id, options);
+    await watchCommand(instance, session, stream, id, options);
   } catch (thrown) {
     await unknownEnd({ name, id, command: "" }, options, thrown);
   }
 }
 
-async function unknownEnd(begun: StartedExec, options: ExecOptions, thrown: unknown): Promise<void> {
-  await sayUnknown(begun, options, thrown);
+async function unknownEnd(startedExec: StartedExec, options: ExecOptions, thrown: unknown): Promise<void> {
+  await reportUnknown(startedExec, options, thrown);
   process.exitCode = UNKNOWN;
 }
 
@@ -183,12 +183,12 @@ async function execAtPrompt(
   if (typed !== undefined) {
     const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout };
     const limit = { output_limit: MAX_OUTPUT_LIMIT };
-    return sayTyped(await session.call("exec", { command, typed, ...wait, ...limit, ...clear, ...filter }), options);
+    return printTyped(await session.call("exec", { command, typed, ...wait, ...limit, ...clear, ...filter }), options);
   }
   if (until !== undefined) {
     const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout, until: [...until] };
     const ready = await session.call("exec", { command, background: true, ...wait, ...clear, ...filter });
-    return sayReady(ready, options, `${ready.command_id ?? ""}`);
+    return printReady(ready, options, `${ready.command_id ?? ""}`);
   }
   // Opened before the command starts, so that its first line is not missed.
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
@@ -206,9 +206,9 @@ async function execAtPrompt(
   if (typeof id === "number") {
     // Other people may see the session: its command is not killed.
     using _gone = whenReaderGoes(async () => {
-      if ((await session.call("commands.get", { id })).state === "running") sayItGoesOn(session);
+      if ((await session.call("commands.get", { id })).state === "running") reportStillRunning(session);
     });
-    return await watch(instance, session, stream, id, options, started.warnings);
+    return await watchCommand(instance, session, stream, id, options, started.warnings);
   }
   // The shell rejected the text (a syntax error) and has printed the reason.
   process.exitCode = codeOf(started.exit_code ?? null, started.signal ?? null);
@@ -249,13 +249,13 @@ export async function execFresh(
       tags: ["exec", ...tags],
     },
     "number",
-    { followed: wantsOutput(options), stdinPath: options.stdinPath, stdoutPath: options.stdoutPath },
+    { isFollowed: wantsOutput(options), stdinPath: options.stdinPath, stdoutPath: options.stdoutPath },
   );
-  using _ended = endedWithUs(instance, options, async () => (await started).info.id);
+  using _ended = endWithProcess(instance, options, async () => (await started).info.id);
   const { info } = await started;
   // From now on the session's end is the command's end, whatever caused it.
-  const ending = { whatEnds: `session '${info.name}'` };
-  return await followFresh(instance, info, options).catch((thrown) => endedUnderIt(ending, thrown));
+  const ending = { endSubject: `session '${info.name}'` };
+  return await followFresh(instance, info, options).catch((thrown) => reportEnd(ending, thrown));
 }
 
 /**
@@ -312,10 +312,10 @@ async function execShown(
     cwd: cwd ?? ownDirectory(),
     ...(env === undefined ? {} : { env: variables(env) }),
   });
-  using _ended = endedWithUs(instance, options, async () => (await started).pane, "pane.close");
+  using _ended = endWithProcess(instance, options, async () => (await started).pane, "pane.close");
   const { pane } = await started;
   await followFresh(instance, { id: pane, name: pane }, options, "pane.close").catch((thrown) =>
-    endedUnderIt({ whatEnds: `pane '${pane}'` }, thrown),
+    reportEnd({ endSubject: `pane '${pane}'` }, thrown),
   );
   if (keep === "all" || (keep === "failed" && process.exitCode !== 0)) return;
   using client = await SessionClient.open(instance, pane);
@@ -336,7 +336,7 @@ async function followFresh(
   if (until !== undefined) {
     const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout, until: [...until] };
     const ready = await session.call("process.wait", wait);
-    return sayReady({ ...ready, session: info.name }, options, info.name);
+    return printReady({ ...ready, session: info.name }, options, info.name);
   }
   if (options.background === true) {
     const outcome = await session.call("process.wait", { max_wait_ms: 0 });
@@ -345,16 +345,16 @@ async function followFresh(
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
   // As in a pipe, a program whose reader is gone is ended.
   using _gone = whenReaderGoes(end);
-  await watch(instance, session, stream, record.id, options);
+  await watchCommand(instance, session, stream, record.id, options);
 }
 
-async function watch(
+async function watchCommand(
   instance: Instance,
   session: SessionClient,
   stream: ExecStream | null,
   id: number,
   options: ExecOptions,
-  said: readonly string[] = [],
+  printedWarnings: readonly string[] = [],
 ): Promise<void> {
   const { json = false, timeout = null, onTimeout } = options;
   const aborted = new AbortController();
@@ -368,46 +368,48 @@ async function watch(
     },
   );
   const end = stream === null ? untilFinished(session, id, aborted.signal) : stream.follow(id, aborted.signal);
-  const seen = await end
+  const lastRecord = await end
     .catch((thrown) =>
       endedAfterLoss(session, thrown, aborted.signal, () =>
         stream === null ? untilFinished(session, id, aborted.signal) : stream.followAgain(instance, id, aborted.signal),
       ),
     )
-    .catch((thrown) => endedUnderIt(session, thrown));
-  if (seen === undefined) return;
+    .catch((thrown) => reportEnd(session, thrown));
+  if (lastRecord === undefined) return;
   if (stream !== null && stream.omittedLines > 0) {
     complain(`${stream.omittedLines} lines are missing: the output was faster than its reader`);
   }
-  const over = seen.state === "running";
+  const isTimedOut = lastRecord.state === "running";
   // The output is no longer read, so nothing may wait for this process.
-  if (over) stream?.[Symbol.dispose]();
-  const stop = over && !wasLeft && onTimeout !== "leave";
-  const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen;
+  if (isTimedOut) stream?.[Symbol.dispose]();
+  const stop = isTimedOut && !wasLeft && onTimeout !== "leave";
+  const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : lastRecord;
   const running = record.state === "running";
   if (running && session.info?.tags.includes("exec") === true) await session.call("process.wait", { max_wait_ms: 0 });
-  if (running) sayItGoesOn(session);
+  if (running) reportStillRunning(session);
   const stopped = !stop ? undefined : onTimeout === "kill" ? "killed" : "interrupted";
   const result = await resultOf(session, record, stopped, options);
-  process.exitCode = wasLeft ? INTERRUPTED : over ? TIMED_OUT : codeOfResult(result);
+  process.exitCode = wasLeft ? INTERRUPTED : isTimedOut ? TIMED_OUT : codeOfResult(result);
   options.report?.(result);
   if (json) return options.report === undefined ? await printJson(result) : undefined;
-  for (const warning of result.warnings ?? []) if (!said.includes(warning)) complain(warning);
+  for (const warning of result.warnings ?? []) if (!printedWarnings.includes(warning)) complain(warning);
   if (options.isFiltered !== true) return;
   if (result.incomplete === true) complain(incompleteText(result));
   if (result.output !== "") await printRendered(`${result.output}\n`);
 }
 
-function sayItGoesOn({ name }: SessionClient): void {
+function reportStillRunning({ name }: SessionClient): void {
   complain(`the command is still running in session '${name}'`);
 }
 
 /** Handles the end of a session or pane during its command: the command's result is unknown. Rethrows anything else. */
-function endedUnderIt({ whatEnds }: Pick<SessionClient, "whatEnds">, thrown: unknown): undefined {
+function reportEnd({ endSubject }: Pick<SessionClient, "endSubject">, thrown: unknown): undefined {
   const error = WshError.from(thrown);
   if (!["session_unavailable", "session_crashed", "session_not_found"].includes(error.code)) throw thrown;
-  const isSaid = error.message.includes(whatEnds);
-  complain(isSaid ? `the command's result is unknown: ${error.message}` : `${whatEnds} was killed: ${error.message}`);
+  const namesEnd = error.message.includes(endSubject);
+  complain(
+    namesEnd ? `the command's result is unknown: ${error.message}` : `${endSubject} was killed: ${error.message}`,
+  );
   process.exitCode = UNKNOWN;
 }
 

@@ -12,9 +12,9 @@ import { type FleetRole, fleetRoles } from "../../protocol/fleet.ts";
 import { normalizeTags } from "../../protocol/names.ts";
 import { quote } from "../../shell/words.ts";
 import { collect, readText, requireOptions, UsageError, wholeNumber } from "../arguments.ts";
-import { endOf, recorded } from "../credential-audit.ts";
+import { endOf, recordAction } from "../credential-audit.ts";
 import { instanceOf } from "../instance.ts";
-import { complain, print, printJson, say, table } from "../print.ts";
+import { complain, print, printJson, printText, table } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
 
 /** NATS's own port; an HTTPS port that needs no privileges; the port between servers. */
@@ -130,8 +130,8 @@ async function init(instance: Instance, word: string | undefined, options: Optio
     ownCertificate,
   };
   const { name, port, wssPort } = fleet;
-  await recorded(instance, "fleet.init", { name, hosts }, () => makeFleet(dir, fleet));
-  const tried = tryConfiguration(join(dir, serverDirectory(0)), serverFiles.config);
+  await recordAction(instance, "fleet.init", { name, hosts }, () => makeFleet(dir, fleet));
+  const rejection = tryConfiguration(join(dir, serverDirectory(0)), serverFiles.config);
   complain(`fleet '${name}' is in ${dir}; back up keys/, which controls the fleet`);
   complain(`others connect to ${hosts.join(", ")} on port ${port} (TLS) or ${wssPort} (secure WebSocket)`);
   if (hosts.length === 1)
@@ -141,7 +141,7 @@ async function init(instance: Instance, word: string | undefined, options: Optio
     await print(`cd ${quote(join(dir, serverDirectory(at)))} && nats-server -c ${serverFiles.config}\n`);
   }
   complain("  wsh fleet invite --role admin | sh");
-  if (tried !== null) complain(`nats-server rejects the configuration: ${tried}`);
+  if (rejection !== null) complain(`nats-server rejects the configuration: ${rejection}`);
 }
 
 /** nats-server's error about its configuration; null: none, or nats-server is not installed. */
@@ -175,16 +175,16 @@ async function inviteOne(instance: Instance, word: string | undefined, options: 
   }
   const expiresAt = options.expires === undefined ? null : endOf(options.expires);
   const member = { name, role, tags, expiresAt, wssOnly: options.wss === true };
-  const credentials = await recorded(instance, "fleet.invite", member, () => invite(dir, member));
+  const credentials = await recordAction(instance, "fleet.invite", member, () => invite(dir, member));
   // A command over ssh often runs without the user's own directories in PATH.
   await print(`PATH="$PATH:$HOME/.local/bin" wsh fleet join ${packInvitation(credentials)}\n`);
   const end = expiresAt === null ? "it is revoked" : new Date(expiresAt).toISOString();
-  const may = role === "machine" ? `is machine '${name}'` : `may ${words[role]} as '${name}'`;
+  const may = role === "machine" ? `is machine '${name}'` : `may ${roleVerbs[role]} as '${name}'`;
   complain(`this line is a secret: the machine or person that runs it ${may}, until ${end}`);
   complain(`run it there, or pipe it: … | ssh ${role === "machine" ? name : "HOST"} sh`);
 }
 
-const words: Readonly<Record<Exclude<FleetRole, "machine">, string>> = {
+const roleVerbs: Readonly<Record<Exclude<FleetRole, "machine">, string>> = {
   observe: "observe every machine",
   operate: "use every machine",
   admin: "do anything on every machine",
@@ -225,7 +225,7 @@ async function list(instance: Instance, { dir, json }: Options): Promise<void> {
       })),
     );
   }
-  if (members.length === 0) return say("No members yet: wsh fleet invite --role admin\n");
+  if (members.length === 0) return printText("No members yet: wsh fleet invite --role admin\n");
   const day = (at: number | null) => (at === null ? "-" : new Date(at).toISOString().slice(0, 16).replace("T", " "));
   const rows = members.map((each) => [
     each.name,
@@ -240,7 +240,7 @@ async function list(instance: Instance, { dir, json }: Options): Promise<void> {
 
 async function renew(instance: Instance, { dir }: Options): Promise<void> {
   const { renewCertificates } = await import("../../cluster/authority/renew.ts");
-  const renewed = await recorded(instance, "fleet.renew", {}, () => renewCertificates(directoryOf(instance, dir)));
+  const renewed = await recordAction(instance, "fleet.renew", {}, () => renewCertificates(directoryOf(instance, dir)));
   const { servers, endsAt } = renewed;
   complain(`the servers' certificates are now valid until ${dayOf(endsAt)}`);
   complain("copy tls/ of each directory to its server, and reload nats-server there:");
@@ -256,10 +256,10 @@ async function revokeOne(instance: Instance, name: string | undefined, options: 
   if (name === undefined) throw new UsageError("the name to revoke is missing", "See: wsh fleet list");
   const { revoke, tellServers } = await import("../../cluster/authority/invite.ts");
   const dir = directoryOf(instance, options.dir);
-  const { role } = await recorded(instance, "fleet.revoke", { name }, () => revoke(dir, name));
+  const { role } = await recordAction(instance, "fleet.revoke", { name }, () => revoke(dir, name));
   try {
     await tellServers(dir);
-    await say(`'${name}' (${role}) is revoked: the servers no longer accept it. Its programs keep running.\n`);
+    await printText(`'${name}' (${role}) is revoked: the servers no longer accept it. Its programs keep running.\n`);
   } catch (thrown) {
     const { message } = WshError.from(thrown);
     process.exitCode = 1;

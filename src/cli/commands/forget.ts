@@ -5,7 +5,7 @@ import { forgetRules } from "../../protocol/option-rules.ts";
 import { requireOptions } from "../arguments.ts";
 import { confirmed } from "../confirm.ts";
 import { instanceOf } from "../instance.ts";
-import { complain, printJson, say } from "../print.ts";
+import { complain, printJson, printText } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
 
 interface ForgetOptions {
@@ -34,12 +34,12 @@ export function register(program: Command): void {
       const { forgetSessions: forgetAsked } = await import("../../checkpoints/operations.ts");
       const { forgotten } = await forgetAsked(instance, { all, ...defined({ session: name }) });
       if (json === true) return printJson({ forgotten });
-      if (forgotten.length === 0) return say("No checkpoints of sessions that are not running.\n");
+      if (forgotten.length === 0) return printText("No checkpoints of sessions that are not running.\n");
       for (const { id, name: called, bytes, labels } of forgotten) {
         const quoted = labels.map((label) => `'${label}'`).join(", ");
         const named = labels.length === 0 ? "" : `, with checkpoint${labels.length === 1 ? "" : "s"} ${quoted}`;
         const size = `${Math.ceil(bytes / 1_024)} KB`;
-        await say(`Deleted the checkpoints of session '${called ?? id}' (${id})${named}: ${size}.\n`);
+        await printText(`Deleted the checkpoints of session '${called ?? id}' (${id})${named}: ${size}.\n`);
       }
     });
 }

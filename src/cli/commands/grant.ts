@@ -50,30 +50,30 @@ export function register(program: Command): void {
       if (before.length > 0) throw new UsageError(`unexpected argument '${before[0]}'`, "Write the command after --.");
       if (after !== null && after.length === 0) throw new UsageError("the command after -- is missing");
       await requirePerson(instance, "wsh grant");
-      await serve(instance, options, after);
+      await serveGrant(instance, options, after);
     });
 }
 
-async function serve(instance: Instance, options: GrantOptions, words: readonly string[] | null): Promise<void> {
+async function serveGrant(instance: Instance, options: GrantOptions, words: readonly string[] | null): Promise<void> {
   const target = options.session ?? paneAround(process.env)?.pane;
   if (target === undefined) throw new UsageError("not inside a session: name one with --session");
-  const inside = options.in === undefined ? null : plainWords(options.in);
-  if (options.in !== undefined && inside === null)
+  const sandboxCommand = options.in === undefined ? null : plainWords(options.in);
+  if (options.in !== undefined && sandboxCommand === null)
     throw new UsageError(`'${options.in}' contains shell syntax`, "Give only a program and its arguments.");
-  const lent = await Promise.all((options.lend ?? []).map((pane) => paneAt(instance, pane)));
+  const lentPanes = await Promise.all((options.lend ?? []).map((pane) => paneAt(instance, pane)));
   const state = {
     name: options.name,
     may: options.may,
-    inside,
+    sandboxCommand,
     reporter: process.pid,
-    asks: new Set<string>(),
+    openQuestions: new Set<string>(),
     home: await paneAt(instance, target),
-    panes: new Map(lent.map((pane) => [pane.id, pane])),
+    panes: new Map(lentPanes.map((pane) => [pane.id, pane])),
   };
   hideMemory();
   await using broker = new Broker(instance, state, options.at === undefined ? null : resolve(options.at));
   if (words !== null) {
-    process.exitCode = await run(words, broker.path, state);
+    process.exitCode = await runInGrant(words, broker.path, state);
     return;
   }
   const over = Promise.withResolvers<void>();
@@ -83,7 +83,11 @@ async function serve(instance: Instance, options: GrantOptions, words: readonly 
 }
 
 /** Runs the program with the socket's path as the only wsh variable. @returns its exit code */
-async function run(words: readonly string[], path: string, state: { name: string; reporter: number }): Promise<number> {
+async function runInGrant(
+  words: readonly string[],
+  path: string,
+  state: { name: string; reporter: number },
+): Promise<number> {
   const [text = ""] = words;
   if (process.stdin.isTTY && canTypeIntoTerminal())
     warn(

@@ -29,12 +29,12 @@ import { findSession } from "../../registry/registry.ts";
 import { loadSettings } from "../../settings/settings.ts";
 import { requireOptions, UsageError, wholeNumber } from "../arguments.ts";
 import { confirmed } from "../confirm.ts";
-import type { HistoryThere } from "../history/machines.ts";
+import type { RemoteHistory } from "../history/machines.ts";
 import { ago, ending, took } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
-import { complain, print, printJson, say, shorten, table } from "../print.ts";
+import { complain, print, printJson, printText, shorten, table } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
-import { concealmentHere } from "../session/concealed.ts";
+import { localConcealment } from "../session/concealed.ts";
 
 /** Fewest cells of a command on a terminal, besides its heading. */
 const COMMAND_CELLS = 32;
@@ -113,7 +113,7 @@ function filtersOf(words: readonly string[], options: Filters): Record<string, u
   const { failed, since, until, by } = options;
   const session = options.session === undefined ? undefined : parsePlace(options.session).target;
   const cwd = options.here === true ? process.cwd() : options.cwd === undefined ? undefined : resolve(options.cwd);
-  const given = {
+  const filters = {
     query: words.length === 0 ? undefined : words.join(" "),
     session,
     cwd,
@@ -124,7 +124,7 @@ function filtersOf(words: readonly string[], options: Filters): Record<string, u
     exit_code: options.exit,
     min_duration: options.longer,
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
 }
 
 async function show(words: readonly string[], options: HistoryOptions, command: Command): Promise<void> {
@@ -133,16 +133,16 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
     const { showConversations } = await import("../history/conversations.ts");
     return showConversations(instance, words, options);
   }
-  const places = placesOf(instance);
+  const paths = placesOf(instance);
   const filters = filtersOf(words, options);
   const machine = machineIn(instance, options);
   const isRemote = machine !== null || options.allMachines === true;
   if (options.import !== undefined) {
     if (isRemote) throw new UsageError("--import works on this machine only");
-    return importAll(places, options.import, options.json === true);
+    return importAll(paths, options.import, options.json === true);
   }
   const { History } = await import("../../history/queries.ts");
-  using history = new History(places, places.retention, await concealmentHere(instance));
+  using history = new History(paths, paths.retention, await localConcealment(instance));
   const { list, json, output, limit } = options;
   const isList = isRemote || list === true || json === true || output === true || limit !== undefined;
   const isPick = options.pick === true;
@@ -161,7 +161,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
     limit: limit ?? 20,
     output: output ?? false,
   });
-  const remoteHistory = machine === null ? null : await historyOn(instance, machine);
+  const remoteHistory = machine === null ? null : await openRemoteHistory(instance, machine);
   const page =
     options.allMachines === true
       ? await everywhere(instance, history, search)
@@ -169,7 +169,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   if ((page.unanswered ?? []).length > 0) process.exitCode = 1;
   if (page.commands.length === 0 && search.session !== undefined && options.allMachines !== true) {
     const { session } = search;
-    if (remoteHistory === null) await requireKnown(history, session, () => findHere(instance, session));
+    if (remoteHistory === null) await requireKnown(history, session, () => requireLocalSession(instance, session));
     else await requireKnown(remoteHistory, session, () => remoteHistory.requireSession(session));
   }
   if (json === true) return printJson(page);
@@ -177,8 +177,8 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   for (const { server, message } of page.unanswered ?? []) {
     complain(`the commands of machine '${server}' are missing: ${message}`);
   }
-  if (page.commands.length === 0) return say("No commands.\n");
-  if (output === true) await say(page.commands.map(withOutput).join("\n"));
+  if (page.commands.length === 0) return printText("No commands.\n");
+  if (output === true) await printText(page.commands.map(withOutput).join("\n"));
   else await printTable(page.commands);
   if (page.more && process.stdout.isTTY) complain("more commands match: -n prints more");
 }
@@ -188,7 +188,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
  * @param find @throws WshError session_not_found
  */
 async function requireKnown(
-  history: History | HistoryThere,
+  history: History | RemoteHistory,
   session: string,
   find: () => void | Promise<void>,
 ): Promise<void> {
@@ -197,7 +197,7 @@ async function requireKnown(
 }
 
 /** @throws WshError session_not_found */
-function findHere(instance: Instance, session: string): void {
+function requireLocalSession(instance: Instance, session: string): void {
   try {
     findSession(instance, parseTarget(session));
   } catch (thrown) {
@@ -259,42 +259,42 @@ function withOutput(command: HistoryCommand): string {
 
 async function remove(words: readonly string[], options: DeleteOptions, command: Command): Promise<void> {
   // The parent command has the same options, and receives those before `delete`.
-  const given: DeleteOptions & HistoryOptions = { ...command.parent?.opts<Filters>(), ...options };
-  if (given.allMachines === true) throw new UsageError("commands can be deleted on only one machine at a time");
-  const filters = filtersOf(words, given);
-  const { id, all } = given;
+  const filterOptions: DeleteOptions & HistoryOptions = { ...command.parent?.opts<Filters>(), ...options };
+  if (filterOptions.allMachines === true) throw new UsageError("commands can be deleted on only one machine at a time");
+  const filters = filtersOf(words, filterOptions);
+  const { id, all } = filterOptions;
   if (id === undefined && all !== true && Object.keys(filters).length === 0) {
     throw new UsageError("no commands selected", "Give words, a filter, --id or --all.");
   }
   const instance = instanceOf(command);
   await requirePerson(instance, "wsh history delete");
-  const machine = machineIn(instance, given);
-  using history = machine === null ? await historyHere(instance) : await historyOn(instance, machine);
-  if (given.yes !== true) {
-    const what = await toBeDeleted(history, filters, given);
+  const machine = machineIn(instance, filterOptions);
+  using history = machine === null ? await localHistory(instance) : await openRemoteHistory(instance, machine);
+  if (filterOptions.yes !== true) {
+    const what = await describeDeletion(history, filters, filterOptions);
     const where = machine === null ? "" : ` of machine '${machine}'`;
     if (!(await confirmed(`Delete ${what}${where}?`))) return complain("nothing was deleted");
   }
   const chosen = { ...filters, ...defined({ id }), all: all ?? false };
   const answer = await history.delete(parse(HistoryDeleteSchema, chosen));
-  if (given.json === true) return printJson(answer);
+  if (filterOptions.json === true) return printJson(answer);
   for (const warning of answer.warnings ?? []) complain(warning);
-  return say(`Deleted ${plural(answer.deleted, "command")}.\n`);
+  return printText(`Deleted ${plural(answer.deleted, "command")}.\n`);
 }
 
-async function historyHere(instance: Instance): Promise<History> {
+async function localHistory(instance: Instance): Promise<History> {
   const { History } = await import("../../history/queries.ts");
   const places = placesOf(instance);
   return new History(places, places.retention);
 }
 
-async function historyOn(instance: Instance, machine: string): Promise<HistoryThere> {
-  const { HistoryThere } = await import("../history/machines.ts");
-  return new HistoryThere(instance, machine);
+async function openRemoteHistory(instance: Instance, machine: string): Promise<RemoteHistory> {
+  const { RemoteHistory } = await import("../history/machines.ts");
+  return new RemoteHistory(instance, machine);
 }
 
-async function toBeDeleted(
-  history: History | HistoryThere,
+async function describeDeletion(
+  history: History | RemoteHistory,
   filters: Record<string, unknown>,
   { id, all }: DeleteOptions,
 ): Promise<string> {
@@ -315,10 +315,10 @@ async function importAll(places: Places, chosen: true | string[] | boolean, json
   using history = new History(places, places.retention);
   const results = files.map((file) => importFrom(history, file));
   if (json) return printJson(results);
-  if (results.length === 0) return say("No history of bash, zsh, fish or atuin found.\n");
+  if (results.length === 0) return printText("No history of bash, zsh, fish or atuin found.\n");
   for (const { source, path, commands, imported, error } of results) {
     if (error !== undefined) complain(`${source}: ${path} cannot be read: ${error}`);
-    else await say(`${source}: ${imported} of ${commands} commands are new (${path})\n`);
+    else await printText(`${source}: ${imported} of ${commands} commands are new (${path})\n`);
   }
   if (results.some(({ error }) => error !== undefined)) process.exitCode = 1;
 }

@@ -10,7 +10,7 @@ import { UsageError } from "../arguments.ts";
 import { agentState } from "../conditions.ts";
 import { type HookReading, readHook } from "../hooks/events.ts";
 import { noteFired } from "../hooks/fired.ts";
-import { say } from "../print.ts";
+import { printText } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { paneAround } from "../session/surrounding-session.ts";
 
@@ -39,15 +39,15 @@ export function register(program: Command): void {
     .action(async (agent: string, event: string, options: HookOptions) => {
       const state = options.state === undefined ? null : agentState(options.state);
       if (!agentNamePattern.test(agent)) throw new UsageError(`'${agent}' is not an agent name`);
-      const around = paneAround(process.env);
-      if (around === null) return;
+      const surrounding = paneAround(process.env);
+      if (surrounding === null) return;
       // Covers every hang: of a session process, or of standard input.
       setTimeout(() => process.exit(GAVE_UP), PATIENCE_MS).unref();
-      const read = readHook(agent, event, await payload());
+      const read = readHook(agent, event, await readPayload());
       const message = options.message ?? read.message;
       const { moment, prompt, reply } = read;
-      const conversation = await withBeginning(read.conversation, moment, prompt);
-      using session = await SessionClient.open(around.instance, around.pane);
+      const conversation = await withConversationStart(read.conversation, moment, prompt);
+      using session = await SessionClient.open(surrounding.instance, surrounding.pane);
       const { accepted, reason } = await session.call("agent.report", {
         agent,
         event,
@@ -57,13 +57,13 @@ export function register(program: Command): void {
         pid: process.ppid,
       });
       // A nested agent's hook proves nothing about this agent's setup.
-      if (reason !== "nested") noteFired(around.instance, agent, !accepted);
-      if (!accepted) await say(`ignored: ${reason}\n`);
+      if (reason !== "nested") noteFired(surrounding.instance, agent, !accepted);
+      if (!accepted) await printText(`ignored: ${reason}\n`);
     });
 }
 
 /** A conversation's title and age, from its transcript or its first prompt. */
-async function withBeginning(
+async function withConversationStart(
   conversation: ReportedConversation | undefined,
   moment: HookReading["moment"],
   prompt: string | undefined,
@@ -79,7 +79,7 @@ async function withBeginning(
 const MAX_MESSAGE = 4_096;
 
 /** The JSON on standard input; null without any. */
-async function payload(): Promise<unknown> {
+async function readPayload(): Promise<unknown> {
   if (process.stdin.isTTY) return null;
   // Truncated, empty or in another format: the event alone counts.
   return jsonOrNull(await Promise.race([readAll(), Bun.sleep(PAYLOAD_MS).then(() => "")]));

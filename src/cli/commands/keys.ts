@@ -28,11 +28,11 @@ export function register(program: Command): void {
       const tables = new KeyTables(bound.changes);
       const note = bindingsNote(bound.changes);
       if (note !== null) complain(note);
-      const look = copyModeKeys(settings.values.mode_keys, tables.look);
+      const copyKeys = copyModeKeys(settings.values.mode_keys, tables.look);
       const origin = originsOf(bound);
-      const all = [...tables.all].filter(([name]) => name !== "prefix" || prefix !== null);
+      const shownTables = [...tables.all].filter(([name]) => name !== "prefix" || prefix !== null);
       if (json === true) {
-        const keys = all.flatMap(([name, bindings]) =>
+        const keys = shownTables.flatMap(([name, bindings]) =>
           [...bindings].map(([key, { operation, input, target, further, description, repeat = false }]) => ({
             key: keyLabel(key),
             table: name,
@@ -46,7 +46,7 @@ export function register(program: Command): void {
             changed: origin(name, key) !== "default",
           })),
         );
-        const copying = Object.entries(look).flatMap(([key, action]) => {
+        const copying = Object.entries(copyKeys).flatMap(([key, action]) => {
           if (action === null) return [];
           const own = { key: keyLabel(key), table: "copy", operation: `copy.${action}`, input: {}, repeat: false };
           const from = origin("copy", key);
@@ -54,14 +54,14 @@ export function register(program: Command): void {
         });
         return printJson({ prefix, keys: [...keys, ...copying] });
       }
-      const parts = all.map(([name, bindings]) => {
+      const parts = shownTables.map(([name, bindings]) => {
         const first = name === "prefix" && key !== null && !bindings.has(keyName(key.key));
         const rows = rowsOf(bindings, (key) => origin(name, key));
         const title = name === "prefix" ? `AFTER ${prefix}` : (titles[name] ?? `IN TABLE ${name}`);
         return tableOf(title, first ? [[prefix ?? "", "detach", "default"], ...rows] : rows);
       });
       const copying = new Map(
-        Object.entries(look).flatMap(([key, action]) =>
+        Object.entries(copyKeys).flatMap(([key, action]) =>
           action === null ? [] : [[key, { operation: "", input: {}, description: copyModeActions[action] }] as const],
         ),
       );

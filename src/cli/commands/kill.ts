@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { instanceOf } from "../instance.ts";
 import { endedText } from "../panes/output.ts";
-import { say } from "../print.ts";
+import { printText } from "../print.ts";
 import { forEachSession } from "../session/each-session.ts";
 import { endSession } from "../session/end-session.ts";
 
@@ -22,7 +22,7 @@ export function register(program: Command): void {
         { operation: "session.kill", input: { reason: "killed" } },
         async (named) => {
           const { name, ended } = await endSession(instance, named);
-          say(`Session '${name}' killed${endedText(ended)}.\n`);
+          printText(`Session '${name}' killed${endedText(ended)}.\n`);
         },
       );
     });

@@ -7,7 +7,7 @@ import { UsageError } from "../arguments.ts";
 import { warn } from "../instance.ts";
 import { printResult, sayLayout } from "../panes/output.ts";
 import { atTarget, wordsOf } from "../panes/target.ts";
-import { print, printJson, say } from "../print.ts";
+import { print, printJson, printText } from "../print.ts";
 import type { SessionClient } from "../session/client.ts";
 
 interface LayoutOptions {
@@ -38,11 +38,16 @@ export function register(program: Command): void {
     .option("--force", "save: overwrite a file")
     .option("--json", "print the answer as JSON; save: write JSON")
     .action((action: Action | undefined, words: string[], options: LayoutOptions, command: Command) =>
-      act(action ?? "get", words, options, command),
+      runAction(action ?? "get", words, options, command),
     );
 }
 
-async function act(action: Action, words: readonly string[], options: LayoutOptions, command: Command): Promise<void> {
+async function runAction(
+  action: Action,
+  words: readonly string[],
+  options: LayoutOptions,
+  command: Command,
+): Promise<void> {
   const { json } = options;
   switch (action) {
     case "get":
@@ -97,7 +102,7 @@ async function get(session: SessionClient, { tmux, json }: LayoutOptions): Promi
   const [layout, windows, { window: own }] = await read(session);
   if (tmux === true) {
     const targetWindow = layout.windows.find(({ id }) => id === own) ?? layout.windows[0];
-    return json === true ? printJson({ tmux: targetWindow?.tmux }) : say(`${targetWindow?.tmux}\n`);
+    return json === true ? printJson({ tmux: targetWindow?.tmux }) : printText(`${targetWindow?.tmux}\n`);
   }
   return json === true ? printJson(layout) : sayLayout(layout, windows);
 }
@@ -123,10 +128,10 @@ async function applyLayout(session: SessionClient, file: string, { closeOthers =
     });
   }
   const [, windows, { window: ownWindow }] = await read(session);
-  const present = windows.find(({ id }) => id === ownWindow)?.panes.filter(({ z }) => z === undefined) ?? [];
+  const currentPanes = windows.find(({ id }) => id === ownWindow)?.panes.filter(({ z }) => z === undefined) ?? [];
   const places = plannedPanes(window.tree);
   const existing = new Map(
-    places.flatMap((place, index) => (present[index] === undefined ? [] : [[place, present[index].id]])),
+    places.flatMap((place, index) => (currentPanes[index] === undefined ? [] : [[place, currentPanes[index].id]])),
   );
   const applied = await session.call("layout.set", {
     tree: treeWith(window.tree, existing),

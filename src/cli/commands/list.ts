@@ -11,7 +11,7 @@ import { listSessions } from "../../registry/registry.ts";
 import { collect } from "../arguments.ts";
 import { ago, took } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
-import { complain, print, printJson, say, shorten, table } from "../print.ts";
+import { complain, print, printJson, printText, shorten, table } from "../print.ts";
 import { isOrphan } from "../session/orphans.ts";
 import { asJson, findAll, isEnded, type ListedSession } from "../session/session-list.ts";
 
@@ -48,19 +48,19 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       const isRemote = allMachines === true || server !== undefined;
       if (names === true && !isRemote && orphans !== true && tag.length === 0)
-        return say(namesOf(instance, all === true));
+        return printText(namesOf(instance, all === true));
       const listed: ListedAnywhere[] = server === undefined ? await findAll(instance) : [];
-      if (isRemote) listed.push(...(await findThere(instance, server ?? null)));
+      if (isRemote) listed.push(...(await findRemote(instance, server ?? null)));
       const shown = listed.filter(
         (one) =>
           (all === true || !isEnded(one)) &&
           (orphans !== true || ("entry" in one && "info" in one && isOrphan(one.info))) &&
           (tag.length === 0 || ("info" in one && tag.some((wanted) => one.info.tags.includes(wanted)))),
       );
-      if (names === true) return say(shown.map((one) => `${nameOf(one)}\n`).join(""));
-      if (json === true) return printJson(shown.map((one) => ("far" in one ? one.info : asJson(one))));
-      if (shown.length === 0) return say("No active sessions.\n");
-      const rows = shown.map(asRow);
+      if (names === true) return printText(shown.map((one) => `${nameOf(one)}\n`).join(""));
+      if (json === true) return printJson(shown.map((one) => ("machine" in one ? one.info : asJson(one))));
+      if (shown.length === 0) return printText("No active sessions.\n");
+      const rows = shown.map(rowOfListed);
       const isShown = columns.map((column, index) => !rare.has(column) || rows.some((row) => row[index] !== "-"));
       return print(table([columns, ...rows].map((row) => row.filter((_, index) => isShown[index]))));
     });
@@ -73,39 +73,39 @@ function namesOf(instance: Instance, all: boolean): string {
 }
 
 /** A session here, or one of another machine. */
-type ListedAnywhere = ListedSession | { readonly far: string; readonly info: SessionInfo };
+type ListedAnywhere = ListedSession | { readonly machine: string; readonly info: SessionInfo };
 
 /** Lists the sessions of other machines, and complains about machines that do not answer. */
-async function findThere(instance: Instance, server: string | null): Promise<ListedAnywhere[]> {
-  const { sessionsThere } = await import("../session/machine-list.ts");
-  const answers = await sessionsThere(instance, server);
-  for (const { machine, trouble } of answers) {
-    if (trouble === null) continue;
-    complain(troubleWords(machine, trouble));
+async function findRemote(instance: Instance, server: string | null): Promise<ListedAnywhere[]> {
+  const { remoteSessions } = await import("../session/machine-list.ts");
+  const answers = await remoteSessions(instance, server);
+  for (const { machine, error } of answers) {
+    if (error === null) continue;
+    complain(troubleWords(machine, error));
     process.exitCode = 1;
   }
-  return answers.flatMap(({ machine: far, sessions }) => sessions.map((info) => ({ far, info })));
+  return answers.flatMap(({ machine, sessions }) => sessions.map((info) => ({ machine, info })));
 }
 
 /** A machine that refuses needs other advice than one that is gone. */
 function troubleWords(machine: string, trouble: WshError): string {
   const { code, message, status } = trouble;
-  const asTheyWere = "its last known sessions are shown";
+  const lastKnownText = "its last known sessions are shown";
   // The request only reads: its outcome does not matter.
-  if (code === "outcome_unknown") return `the list of machine '${machine}' is invalid; ${asTheyWere}: ${message}`;
-  if (!isRefusal(status)) return `machine '${machine}' does not answer; ${asTheyWere}: ${message}`;
-  return `machine '${machine}' refuses to list its sessions; ${asTheyWere}: ${message}\n${trouble.hintAt("cli")}`;
+  if (code === "outcome_unknown") return `the list of machine '${machine}' is invalid; ${lastKnownText}: ${message}`;
+  if (!isRefusal(status)) return `machine '${machine}' does not answer; ${lastKnownText}: ${message}`;
+  return `machine '${machine}' refuses to list its sessions; ${lastKnownText}: ${message}\n${trouble.hintAt("cli")}`;
 }
 
 function nameOf(one: ListedAnywhere): string {
   return "info" in one ? one.info.name : (one.entry.name ?? paneId(one.entry.id));
 }
 
-function asRow(one: ListedAnywhere): string[] {
-  if ("far" in one) return rowOf(one.info).map((cell) => shorten(cell, REMOTE_CELLS));
+function rowOfListed(one: ListedAnywhere): string[] {
+  if ("machine" in one) return rowOf(one.info).map((cell) => shorten(cell, REMOTE_CELLS));
   const { entry } = one;
-  if ("trouble" in one) {
-    const state = one.trouble.code === "version_mismatch" ? "another version" : "unresponsive";
+  if ("error" in one) {
+    const state = one.error.code === "version_mismatch" ? "another version" : "unresponsive";
     return [entry.name ?? paneId(entry.id), "-", "-", "-", "-", state, "-", "-", "-", "-", ""];
   }
   return rowOf(one.info);

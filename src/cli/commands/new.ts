@@ -79,20 +79,20 @@ export function register(program: Command): void {
       }
       if (machine !== null) {
         if (options.layout !== undefined) throw new UsageError("--layout starts sessions on this machine only");
-        return newThere(instance, machine, { ...createOf(target || undefined, after, options) }, options);
+        return createRemote(instance, machine, { ...createOf(target || undefined, after, options) }, options);
       }
       if (options.layout !== undefined) return newByLayout(instance, name, after, options, options.layout);
-      const wanted = options.ifExists === "attach" && name !== undefined ? checkSessionName(name) : null;
+      const existingName = options.ifExists === "attach" && name !== undefined ? checkSessionName(name) : null;
       const info =
-        (wanted === null ? null : await find(instance, wanted)) ??
-        (await startSession(instance, createOf(name, after, options), "number", { opened: true })
+        (existingName === null ? null : await find(instance, existingName)) ??
+        (await startSession(instance, createOf(name, after, options), "number", { isOpened: true })
           .then((started) => started.info)
           .catch(async (thrown) => {
             // Another caller created the same session first.
             const isTaken = thrown instanceof WshError && thrown.code === "session_name_conflict";
-            const quicker = wanted !== null && isTaken ? await find(instance, wanted) : null;
-            if (quicker === null) throw thrown;
-            return quicker;
+            const concurrent = existingName !== null && isTaken ? await find(instance, existingName) : null;
+            if (concurrent === null) throw thrown;
+            return concurrent;
           }));
       await (options.json === true ? printJson(info) : print(`${info.name}\n`));
       if (name === undefined || !fs.existsSync(checkpointsDir(instance))) return;
@@ -109,13 +109,13 @@ export function register(program: Command): void {
 }
 
 /** Starts the session on another machine, with the directory and environment of that machine's server. */
-async function newThere(
+async function createRemote(
   instance: ReturnType<typeof instanceOf>,
   machine: string,
   create: ReturnType<typeof createOf>,
   { ifExists, json }: NewOptions,
 ): Promise<void> {
-  const [{ startThere }, { nextRequest }] = await Promise.all([
+  const [{ startRemote }, { nextRequest }] = await Promise.all([
     import("../session/start-remote.ts"),
     import("../session/remote-request.ts"),
   ]);
@@ -125,7 +125,7 @@ async function newThere(
     ...present({ name }),
     ...(ifExists === "attach" ? { if_exists: "attach" as const } : {}),
   };
-  const info = await startThere(instance, machine, input, nextRequest());
+  const info = await startRemote(instance, machine, input, nextRequest());
   return json === true ? printJson(info) : print(`${info.name}\n`);
 }
 

@@ -56,7 +56,7 @@ export function register(program: Command): void {
     .action(async (session: string | undefined, options: Options, command: Command) => {
       const instance = instanceOf(command);
       const name = session === undefined ? null : sessionNamed(instance, session);
-      const { code, expires_in_s, page } = await codeOf(instance);
+      const { code, expires_in_s, page } = await requestCode(instance);
       const address = addressOf(page, code, name);
       if (options.print === true || options.json === true || !hasDisplay()) {
         if (options.json === true) return printJson({ address, page: `${page}/`, expires_in_s });
@@ -77,7 +77,7 @@ function sessionNamed(instance: Instance, target: string): string {
   return name ?? target;
 }
 
-async function codeOf(instance: Instance): Promise<v.InferOutput<typeof CodeSchema>> {
+async function requestCode(instance: Instance): Promise<v.InferOutput<typeof CodeSchema>> {
   // A logged-in page has a person's rights.
   await requirePerson(instance, "wsh open");
   const { startServer } = await import("../../launch/server.ts");
@@ -129,10 +129,10 @@ function commandsFor(address: string, tab: boolean): string[][] {
     const windows = tab ? [] : apps.map((app) => ["open", "-na", app, "--args", `--app=file://${address}`]);
     return [...windows, ["open", address]];
   }
-  const own = appBrowsers.filter((name) => Bun.which(name) !== null);
-  const windows = tab ? [] : own.map((name) => [name, `--app=${address}`]);
-  const usual = Bun.which("xdg-open") === null ? [] : [["xdg-open", address]];
-  return [...windows, ...usual, ...(tab ? own.map((name) => [name, address]) : [])];
+  const installedBrowsers = appBrowsers.filter((name) => Bun.which(name) !== null);
+  const windows = tab ? [] : installedBrowsers.map((name) => [name, `--app=${address}`]);
+  const defaultOpener = Bun.which("xdg-open") === null ? [] : [["xdg-open", address]];
+  return [...windows, ...defaultOpener, ...(tab ? installedBrowsers.map((name) => [name, address]) : [])];
 }
 
 /** A browser keeps running; one that cannot start ends soon, with a failure. */

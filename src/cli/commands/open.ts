@@ -68,9 +68,9 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
   refuseNested(flags);
   if (flags.c === undefined)
     requireTerminal("`wsh new` starts a session in the background, `wsh exec -- COMMAND` runs a command.");
-  if (flags.c === undefined) sayOthers(instance);
+  if (flags.c === undefined) reportOtherSessions(instance);
   const { columns, rows } = process.stdout;
-  const restored = flags.c === undefined && flags.name === undefined ? await offered(instance) : null;
+  const restored = flags.c === undefined && flags.name === undefined ? await offerRestore(instance) : null;
   if (restored !== null) return attachTo(instance, restored, flags);
   const starting = startSession(
     instance,
@@ -85,7 +85,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
       cols: columns ?? 80,
     },
     "default",
-    { opened: true },
+    { isOpened: true },
   );
   // The code for attaching is loaded while the session process starts.
   const [{ info, socket }] = await Promise.all([starting, import("../session/attach-terminal.ts")]);
@@ -93,7 +93,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
 }
 
 /** Offers to restore a crashed session instead of creating a new one; costs one check if none ever crashed. */
-async function offered(instance: Instance): Promise<Started | null> {
+async function offerRestore(instance: Instance): Promise<Started | null> {
   if (!existsSync(checkpointsDir(instance))) return null;
   const { offerAll } = await import("../session/offer-restore.ts");
   const info = await offerAll(instance);
@@ -101,14 +101,14 @@ async function offered(instance: Instance): Promise<Started | null> {
 }
 
 async function attachTo(instance: Instance, { info, socket }: Started, flags: OpenFlags): Promise<void> {
-  const { attachHere } = await import("../session/attach-terminal.ts");
+  const { attachTerminal } = await import("../session/attach-terminal.ts");
   const failures: WshError[] = [];
   const noteShown = (): void => {
     setTimeout(() => {
-      startBeside(instance, flags).catch((error) => failures.push(WshError.from(error)));
+      startServerInBackground(instance, flags).catch((error) => failures.push(WshError.from(error)));
     }, SERVER_DELAY_MS);
   };
-  const { outcome, exitCode } = await attachHere(instance, {
+  const { outcome, exitCode } = await attachTerminal(instance, {
     name: info.name,
     session: Number(info.id.slice(2)),
     socket,
@@ -177,17 +177,17 @@ async function warnOfInput(): Promise<void> {
 }
 
 /** Reports in one line that other sessions are running, before another one is opened. */
-function sayOthers(instance: Instance): void {
-  let others = 0;
+function reportOtherSessions(instance: Instance): void {
+  let otherCount = 0;
   try {
-    others = listSessions(instance).filter(
+    otherCount = listSessions(instance).filter(
       ({ name, ended, socket }) => name !== null && !ended && processState(socket) === "alive",
     ).length;
   } catch {
     // The start of the session reports any such error.
   }
-  if (others === 0) return;
-  const text = others === 1 ? "1 other session is running" : `${others} other sessions are running`;
+  if (otherCount === 0) return;
+  const text = otherCount === 1 ? "1 other session is running" : `${otherCount} other sessions are running`;
   const line = `${text}: wsh ls lists them, wsh a NAME attaches`;
   process.stderr.write(takesColor(process.stderr) ? `\x1b[2m${line}\x1b[22m\n` : `${line}\n`);
 }
@@ -200,7 +200,7 @@ function refuseNested({ nested }: OpenFlags): void {
 }
 
 /** Refuses to start a shell that no terminal would show and that would be left behind. @throws WshError */
-async function startBeside(instance: Instance, { bind, token }: OpenFlags): Promise<void> {
+async function startServerInBackground(instance: Instance, { bind, token }: OpenFlags): Promise<void> {
   const { startServer } = await import("../../launch/server.ts");
   await startServer(instance, { bind: bind ?? (await configuredBind(instance)), token });
 }

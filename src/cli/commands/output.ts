@@ -72,8 +72,8 @@ export function register(program: Command): void {
       if (options.json === true) return printJson(result);
       if (options.raw === true) return print(Buffer.from(result.base64 ?? "", "base64"));
       if (result.incomplete === true) complain(incompleteText(result));
-      await printRendered(ended(result.text ?? "", options.follow === true));
-      if (options.follow === true) await follow(session, result.output_cursor, options.grep);
+      await printRendered(withLineEnd(result.text ?? "", options.follow === true));
+      if (options.follow === true) await followOutput(session, result.output_cursor, options.grep);
     });
 }
 
@@ -82,11 +82,11 @@ function linesOrRange(text: string): number | string {
 }
 
 /** Ends with a newline, unless more follows on the same line. */
-function ended(text: string, open: boolean): string {
+function withLineEnd(text: string, open: boolean): string {
   return open || text === "" || text.endsWith("\n") ? text : `${text}\n`;
 }
 
-async function follow(session: SessionClient, from: number, grep: string | undefined): Promise<void> {
+async function followOutput(session: SessionClient, from: number, grep: string | undefined): Promise<void> {
   const only = defined({ grep });
   for (let since = from; ; ) {
     const more = await session.call("output.get", { since, wait_ms: FOLLOW_WAIT_MS, max_bytes: MOST_BYTES, ...only });

@@ -16,11 +16,11 @@ import {
   sides,
 } from "../panes/options.ts";
 import { endedText, paneTable, printChange, printResult } from "../panes/output.ts";
-import { acting, type ParsedArguments, wordsOf } from "../panes/target.ts";
-import { print, printJson, say } from "../print.ts";
+import { type ParsedArguments, paneAction, wordsOf } from "../panes/target.ts";
+import { print, printJson, printText } from "../print.ts";
 import { onOff } from "./window.ts";
 
-const ways = ["left", "right", "up", "down", "next", "previous", "last"] as const;
+const selectTargets = ["left", "right", "up", "down", "next", "previous", "last"] as const;
 
 interface PaneOptions extends BoundsOptions {
   readonly float?: boolean;
@@ -54,7 +54,7 @@ export function register(program: Command): void {
         "program exits; respawn: restart its program, or run COMMAND.",
     );
   addBoundsOptions(pane)
-    .option("--to <target>", `select: ${ways.join(", ")}; move: a pane, window or session`)
+    .option("--to <target>", `select: ${selectTargets.join(", ")}; move: a pane, window or session`)
     .addOption(
       new Option("-d, --direction <side>", "resize: direction of the border; move, float: side").choices([...sides]),
     )
@@ -66,10 +66,10 @@ export function register(program: Command): void {
     .option("--cwd <dir>", "respawn: directory to start in")
     .option("--focus", "move: switch attached terminals to it")
     .option("--json", "print the answer as JSON")
-    .action(acting<Action, PaneOptions>("respawn", act));
+    .action(paneAction<Action, PaneOptions>("respawn", runAction));
 }
 
-async function act(
+async function runAction(
   action: Action,
   { words, after, options, withSession }: ParsedArguments<PaneOptions>,
 ): Promise<void> {
@@ -83,11 +83,14 @@ async function act(
     }
     case "close": {
       const closed = await withSession(wordsOf(action, words).target, (session) => session.call("pane.close", {}));
-      return json === true ? printJson(closed) : say(`Pane ${closed.closed} closed${endedText(closed.ended)}.\n`);
+      return json === true ? printJson(closed) : printText(`Pane ${closed.closed} closed${endedText(closed.ended)}.\n`);
     }
     case "select": {
       const { target } = wordsOf(action, words);
-      return printResult(await withSession(target, (session) => session.call("pane.select", wayOf(options.to))), json);
+      return printResult(
+        await withSession(target, (session) => session.call("pane.select", selectTargetOf(options.to))),
+        json,
+      );
     }
     case "resize": {
       const { target } = wordsOf(action, words);
@@ -155,10 +158,10 @@ async function act(
 }
 
 /** @throws UsageError */
-function wayOf(to: string | undefined): { readonly to?: (typeof ways)[number] } {
+function selectTargetOf(to: string | undefined): { readonly to?: (typeof selectTargets)[number] } {
   if (to === undefined) return {};
-  const way = ways.find((each) => each === to);
-  if (way === undefined) throw new UsageError(`'${to}' is not one of ${ways.join(", ")}`);
+  const way = selectTargets.find((each) => each === to);
+  if (way === undefined) throw new UsageError(`'${to}' is not one of ${selectTargets.join(", ")}`);
   return { to: way };
 }
 

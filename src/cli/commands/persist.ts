@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { outputSchema } from "../../operations/table.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { instanceOf } from "../instance.ts";
-import { say } from "../print.ts";
+import { printText } from "../print.ts";
 
 export function register(program: Command): void {
   program
@@ -17,7 +17,7 @@ export function register(program: Command): void {
         ? askServer(instance, "GET", "/server/persist")
         : askServer(instance, "PUT", "/server/persist", { body: { persistent: mode === "on" } }));
       const { persistent } = v.parse(outputSchema("server.persist.get"), answer);
-      await say(
+      await printText(
         persistent
           ? "The server is persistent: it stays when its last session ends.\n"
           : "The server is ephemeral: it ends with its last session.\n",

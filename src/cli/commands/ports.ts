@@ -4,8 +4,8 @@ import { visibleCell } from "../../protocol/harmless-text.ts";
 import type { PortHolder } from "../../protocol/ports.ts";
 import { portsAnswer } from "../../registry/ports.ts";
 import { instanceOf } from "../instance.ts";
-import { print, printJson, say, table } from "../print.ts";
-import { concealmentHere } from "../session/concealed.ts";
+import { print, printJson, printText, table } from "../print.ts";
+import { localConcealment } from "../session/concealed.ts";
 
 interface PortsOptions {
   readonly all?: boolean;
@@ -24,12 +24,12 @@ export function register(program: Command): void {
     .option("--json", "print them as JSON")
     .action(async (port: number | undefined, { all = port !== undefined, json }: PortsOptions, command: Command) => {
       const instance = instanceOf(command);
-      const { ports, reason } = portsAnswer(instance, { port, all }, await concealmentHere(instance));
+      const { ports, reason } = portsAnswer(instance, { port, all }, await localConcealment(instance));
       if (json === true) printJson(ports);
       else if (ports.length > 0)
         print(table([["PORT", "ADDRESS", "SESSION", "PANE", "PID", "SINCE", "PROGRAM"], ...ports.map(row)]));
       else
-        say(
+        printText(
           `${reason ?? (port === undefined ? "No program of a session listens on a port" : `No program listens on port ${port}`)}.\n`,
         );
       if (port !== undefined && ports.length === 0) process.exitCode = 1;

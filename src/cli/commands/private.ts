@@ -6,7 +6,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { complain, printJson, say } from "../print.ts";
+import { complain, printJson, printText } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { paneAround } from "../session/surrounding-session.ts";
 
@@ -24,25 +24,26 @@ export function register(program: Command): void {
       async (given: string | undefined, state: string | undefined, { json }: { json?: boolean }, command: Command) => {
         // `wsh private on` applies to the session around it.
         const isState = state === undefined && (given === "on" || given === "off");
-        const wanted = isState ? given : state;
+        const newState = isState ? given : state;
         const name = isState ? undefined : given;
-        const around = name === undefined ? paneAround(process.env) : { instance: instanceOf(command), pane: name };
-        if (around === null) throw new UsageError("not inside a session: name one");
-        using session = await SessionClient.open(around.instance, around.pane);
+        const surrounding =
+          name === undefined ? paneAround(process.env) : { instance: instanceOf(command), pane: name };
+        if (surrounding === null) throw new UsageError("not inside a session: name one");
+        using session = await SessionClient.open(surrounding.instance, surrounding.pane);
         const info =
-          wanted === undefined
+          newState === undefined
             ? await session.call("session.get", {})
-            : await session.call("session.update", { private: wanted === "on" });
+            : await session.call("session.update", { private: newState === "on" });
         const isPrivate = info.private ?? false;
         if (json === true) return printJson({ session: info.name, private: isPrivate });
-        await say(`Session '${info.name}' is ${isPrivate ? "private" : "not private"}.\n`);
-        if (wanted === "on") await tellNamed(around.instance, info);
+        await printText(`Session '${info.name}' is ${isPrivate ? "private" : "not private"}.\n`);
+        if (newState === "on") await reportLabels(surrounding.instance, info);
       },
     );
 }
 
 /** Automatic records are deleted; a person's labelled checkpoints are left to that person. */
-async function tellNamed(instance: Instance, { id, name }: SessionInfo): Promise<void> {
+async function reportLabels(instance: Instance, { id, name }: SessionInfo): Promise<void> {
   const { listNamedFolders: namedFolders } = await import("../../checkpoints/files/named.ts");
   let labels: string[];
   try {

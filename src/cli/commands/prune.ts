@@ -5,7 +5,7 @@ import { agentOfCaller, isSameOwner, ownerOf } from "../../protocol/owner.ts";
 import { duration } from "../arguments.ts";
 import { ago } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
-import { complain, printJson, say } from "../print.ts";
+import { complain, printJson, printText } from "../print.ts";
 import { cliCaller } from "../session/client.ts";
 import { endSession } from "../session/end-session.ts";
 import { isOrphan, ORPHAN_IDLE_MS } from "../session/orphans.ts";
@@ -50,9 +50,10 @@ export function register(program: Command): void {
         const verb = dryRun ? "would be ended" : "ended";
         const whose = owner === undefined ? "" : `, made by ${owner.name}`;
         const now = Date.now();
-        if (json !== true) await say(`Session '${name}' ${verb}: idle since ${ago(now - idle_ms, now)}${whose}.\n`);
+        if (json !== true)
+          await printText(`Session '${name}' ${verb}: idle since ${ago(now - idle_ms, now)}${whose}.\n`);
       }
       if (json === true) return printJson({ dry_run: dryRun, sessions: pruned });
-      if (pruned.length === 0) return say("No sessions to end.\n");
+      if (pruned.length === 0) return printText("No sessions to end.\n");
     });
 }

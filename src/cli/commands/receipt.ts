@@ -11,7 +11,7 @@ import { unverified } from "../../receipts/envelope.ts";
 import { readKeys, type VerifyingKey } from "../../receipts/keys.ts";
 import { collect, requireOptions, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { print, printJson, say } from "../print.ts";
+import { print, printJson, printText } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 interface ReceiptOptions {
@@ -102,7 +102,7 @@ async function verify(instance: Instance, file: string | undefined, options: Rec
   const checked = check(given, keys, { command, exit, tree, output: text });
   if (checked.faults.length > 0) process.exitCode = 1;
   if (json) return printJson(checked);
-  return say(`${describe(checked)}\n`);
+  return printText(`${describe(checked)}\n`);
 }
 
 function trusted(file: string): VerifyingKey[] {
@@ -130,7 +130,7 @@ async function report(commits: readonly CheckedCommit[], json: boolean): Promise
   );
   if (!isGood || commits.length === 0) process.exitCode = 1;
   if (json) return printJson(commits);
-  if (commits.length === 0) return say("There are no commits in this range.\n");
+  if (commits.length === 0) return printText("There are no commits in this range.\n");
   const lines = commits.flatMap(({ commit, receipts, missing }) => {
     const short = commit.slice(0, 12);
     return [
@@ -139,7 +139,7 @@ async function report(commits: readonly CheckedCommit[], json: boolean): Promise
       ...(receipts.length + missing.length === 0 ? [`${short}  no receipt`] : []),
     ];
   });
-  return say(`${lines.join("\n")}\n`);
+  return printText(`${lines.join("\n")}\n`);
 }
 
 function describe({ statement, key, faults }: Checked): string {

@@ -1,7 +1,7 @@
 /** `wsh rename`: gives a session another name. */
 import type { Command } from "commander";
 import { instanceOf } from "../instance.ts";
-import { say } from "../print.ts";
+import { printText } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 export function register(program: Command): void {
@@ -11,6 +11,6 @@ export function register(program: Command): void {
     .action(async (name: string, renamed: string, _options, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
       const info = await session.call("session.update", { name: renamed });
-      await say(`Session '${session.name}' is now '${info.name}'.\n`);
+      await printText(`Session '${session.name}' is now '${info.name}'.\n`);
     });
 }

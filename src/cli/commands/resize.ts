@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { MAX_SIDE } from "../../protocol/size.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { say } from "../print.ts";
+import { printText } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 /** A wide character has to fit. */
@@ -21,7 +21,7 @@ export function register(program: Command): void {
       const dimensions = parseSize(size);
       using session = await SessionClient.open(instanceOf(command), name);
       const { cols, rows } = await session.call("session.resize", { ...dimensions, force: options.force === true });
-      await say(`Session '${session.name}' is ${cols}x${rows}.\n`);
+      await printText(`Session '${session.name}' is ${cols}x${rows}.\n`);
     });
 }
 

@@ -1,7 +1,7 @@
 /** `wsh restart`: starts the same program again, in the same session. */
 import type { Command } from "commander";
 import { instanceOf } from "../instance.ts";
-import { say } from "../print.ts";
+import { printText } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 export function register(program: Command): void {
@@ -11,6 +11,6 @@ export function register(program: Command): void {
     .action(async (name: string, _options, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
       const { pid } = await session.call("session.restart", {});
-      await say(`Session '${session.name}' restarted${pid === null ? "" : ` as process ${pid}`}.\n`);
+      await printText(`Session '${session.name}' restarted${pid === null ? "" : ` as process ${pid}`}.\n`);
     });
 }

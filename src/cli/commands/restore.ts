@@ -4,7 +4,7 @@ import { defined } from "../../protocol/defined.ts";
 import { restoreRules } from "../../protocol/option-rules.ts";
 import { requireOptions, UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { complain, printJson, say } from "../print.ts";
+import { complain, printJson, printText } from "../print.ts";
 import { cliCaller } from "../session/client.ts";
 
 interface RestoreOptions {
@@ -36,8 +36,9 @@ export function register(program: Command): void {
       const result = await restoreAsked(instance, defined({ session, as }), { env: process.env, starter: "cli" });
       if (json === true) await printJson(result);
       else {
-        for (const info of result.restored) await say(`Session '${info.name}' is restored: wsh attach ${info.name}\n`);
-        if (result.restored.length === 0 && result.failed.length === 0) await say("No crashed sessions.\n");
+        for (const info of result.restored)
+          await printText(`Session '${info.name}' is restored: wsh attach ${info.name}\n`);
+        if (result.restored.length === 0 && result.failed.length === 0) await printText("No crashed sessions.\n");
       }
       for (const { session, pane_id, message } of result.left_out)
         complain(`session '${session}' is restored without pane ${pane_id}: ${message}`);

@@ -60,10 +60,10 @@ export function register(program: Command): void {
         ...(options.until === undefined ? {} : { until: [...options.until] }),
         ...defined({ max_wait_ms: options.timeout }),
       });
-      let late: WshError | null = null;
+      let timeoutError: WshError | null = null;
       const result = await call.catch((error: unknown) => {
         if (!(error instanceof WshError) || error.code !== "idle_timeout") throw error;
-        late = error;
+        timeoutError = error;
         const { hint, ...soFar } = error.details;
         return v.parse(SoFarSchema, soFar);
       });
@@ -72,7 +72,7 @@ export function register(program: Command): void {
       else await printRendered(textOf(result));
       if (options.exitCode === true) process.exitCode = codeOfRun(result);
       // Prints the output so far, then the error.
-      if (late !== null && options.exitCode !== true) throw late;
+      if (timeoutError !== null && options.exitCode !== true) throw timeoutError;
     });
 }
 

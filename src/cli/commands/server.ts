@@ -13,7 +13,7 @@ import type { ViewKeys } from "../../server/options.ts";
 import type { SettingName, Settings } from "../../settings/table.ts";
 import { collect, requireOptions, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf, warn } from "../instance.ts";
-import { complain, printJson, say } from "../print.ts";
+import { complain, printJson, printText } from "../print.ts";
 
 /** Loopback, at a port that the system chooses; `wsh info` shows it. */
 const FREE_PORT = "127.0.0.1:0";
@@ -97,7 +97,7 @@ async function serve(
   flags: ServerFlags,
   ready: (info: Readonly<Record<string, unknown>>) => void,
 ): Promise<void> {
-  const given = {
+  const flagSettings = {
     bind: flags.bind,
     max_sessions: flags.maxSessions,
     cors_origins: flags.corsOrigin,
@@ -111,7 +111,7 @@ async function serve(
     audit: flags.audit,
     log_format: flags.logFormat,
   };
-  const settings = await settingsOf(instance, given);
+  const settings = await settingsOf(instance, flagSettings);
   const { values } = settings;
   const isDefault = (name: SettingName): boolean => settings.originOf(name).from === "default";
   requireOptions(tlsRules, { tls_cert: values.tls_cert || null, tls_key: values.tls_key || null });
@@ -129,12 +129,12 @@ async function serve(
   const bind = parseBind(isDefault("bind") && instance.name !== defaultInstanceName ? FREE_PORT : values.bind);
   const isChosen = (!flags.auth || flags.token !== undefined) && (await mayChooseToken(values, flags, bind !== null));
   // Addresses, files and limits applied at the server's start stay; a mistake changes nothing.
-  let wanted = loading.wantedOf(settings);
+  let consumers = loading.wantedOf(settings);
   watchConfig(instance.configFile, () => {
     try {
-      const now = loading.loadSettings(instance, { flags: given, env: process.env });
+      const now = loading.loadSettings(instance, { flags: flagSettings, env: process.env });
       Object.assign(values, now.values);
-      wanted = loading.wantedOf(now);
+      consumers = loading.wantedOf(now);
     } catch (thrown) {
       warn(loading.settingsFault(thrown));
     }
@@ -160,7 +160,7 @@ async function serve(
     rateLimit: values.rate_limit,
     settings: values,
     hooks: {
-      consumers: () => wanted,
+      consumers: () => consumers,
       call: async (line) => (await import("../session/hook-lines.ts")).hookCall(line),
     },
     viewKeys: (isTolerant) => viewKeys(instance, isTolerant),
@@ -258,5 +258,5 @@ async function ensure(instance: Instance, flags: ServerFlags): Promise<void> {
   if (info === null) throw new WshError("server_unavailable", `${instance.infoFile} does not describe the server`);
   const description = { socket: instance.httpSocket, addresses: info.addresses, pid: info.pid };
   if (flags.json === true) return printJson(description);
-  await say(`${[description.socket, ...description.addresses].join("\n")}\n`);
+  await printText(`${[description.socket, ...description.addresses].join("\n")}\n`);
 }

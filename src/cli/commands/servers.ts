@@ -6,7 +6,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 import { readText, UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { complain, print, printJson, say, table } from "../print.ts";
+import { complain, print, printJson, printText, table } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
 import { shownMachine, shownMachines } from "../session/machine-list.ts";
 import { machinesOf } from "../session/machines.ts";
@@ -44,7 +44,7 @@ export function register(program: Command): void {
           case "remove": {
             const name = required(server, action, "a machine's name");
             await remove(instance, name);
-            return say(`Machine '${name}' removed; its sessions keep running.\n`);
+            return printText(`Machine '${name}' removed; its sessions keep running.\n`);
           }
           case "info":
             return info(instance, required(server, action, "a machine's name"), options.json === true);
@@ -65,7 +65,7 @@ function required(value: string | undefined, action: string, what: string): stri
 async function list(instance: Instance, json: boolean): Promise<void> {
   const shown = await shownMachines(instance);
   if (json) return printJson(shown);
-  if (shown.length === 0) return say("No other machines. Add one: wsh servers add ssh://user@host\n");
+  if (shown.length === 0) return printText("No other machines. Add one: wsh servers add ssh://user@host\n");
   const rows = shown.map(({ hostname, address, health, sessions, needs_input: waiting = 0, version, error }) => [
     hostname,
     health,
@@ -85,7 +85,7 @@ async function add(instance: Instance, address: string, { name, token, ca, json 
   const shown = await shownMachine(instance, link.machine);
   if (shown.health !== "healthy") process.exitCode = 1;
   if (json === true) return printJson(shown);
-  if (shown.health === "healthy") return say(`Machine '${link.machine}' added: wsh ${shown.version} answers.\n`);
+  if (shown.health === "healthy") return printText(`Machine '${link.machine}' added: wsh ${shown.version} answers.\n`);
   const trouble = shown.health === "rejected" ? "refuses this one" : "does not answer";
   complain(`machine '${link.machine}' is added, but ${trouble}: ${shown.error ?? shown.health}`);
   complain(`See: wsh doctor ${link.machine}`);

@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import { system } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { print, say, table } from "../print.ts";
+import { print, printText, table } from "../print.ts";
 import { hookHosts, type OwnFiles } from "../setup/agent-hooks.ts";
 import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "../setup/ai-hosts.ts";
 import { applyChange, describeDifference, entryIn, fileOf, planChange } from "../setup/config-change.ts";
@@ -57,9 +57,9 @@ export function register(program: Command): void {
       const places: Places = { home: homedir(), cwd: process.cwd(), platform: system.name, env: process.env };
       const host = aiHosts.find((candidate) => candidate.id === id);
       if (options.hooks === true || (id !== undefined && host === undefined)) {
-        return say(await configureHooks(id, options, places));
+        return printText(await configureHooks(id, options, places));
       }
-      await (host === undefined ? print(overview(places)) : say(configure(host, options, places)));
+      await (host === undefined ? print(overview(places)) : printText(configure(host, options, places)));
     });
 }
 
@@ -80,34 +80,34 @@ async function configureHooks(id: string | undefined, options: SetupOptions, pla
     throw new WshError("invalid_request", "hooks have user scope only", { hint: "Leave out --scope." });
   }
   const isRemoving = options.remove === true;
-  const wanted = isRemoving
+  const target = isRemoving
     ? "nowhere"
-    : host.ownFiles !== undefined && (await loadsOwn(host.ownFiles))
+    : host.ownFiles !== undefined && (await loadsOwnFiles(host.ownFiles))
       ? "own"
       : "merged";
-  const all = planHooks(host, places, wanted);
+  const all = planHooks(host, places, target);
   const changes = all.filter(({ kind }) => kind !== "none");
   if (changes.length === 0) {
-    const places = all.filter(({ owner }) => isRemoving || (owner !== "host") === (wanted === "own"));
-    return `${displayPath((places[0] ?? all[0])?.place)} ${isRemoving ? "contains no hooks of wsh" : "already contains the hooks"}.\n`;
+    const places = all.filter(({ owner }) => isRemoving || (owner !== "host") === (target === "own"));
+    return `${displayPath((places[0] ?? all[0])?.file)} ${isRemoving ? "contains no hooks of wsh" : "already contains the hooks"}.\n`;
   }
   if (options.dryRun === true) {
     return changes
-      .map(({ kind, place, before, after }) => {
-        return `Would ${kind} in ${displayPath(place)}:\n${describeDifference(before ?? "", after ?? "")}\n`;
+      .map(({ kind, file, oldText, newText }) => {
+        return `Would ${kind} in ${displayPath(file)}:\n${describeDifference(oldText ?? "", newText ?? "")}\n`;
       })
       .join("");
   }
   const summaries = changes.map((change) => {
     const backup = applyHooks(change);
     const backupLine = backup === undefined ? "" : `Backup: ${backup}\n`;
-    return `${verbs[change.kind]} ${displayPath(change.place)}\n${backupLine}`;
+    return `${verbs[change.kind]} ${displayPath(change.file)}\n${backupLine}`;
   });
   const what =
-    wanted === "own" && host.ownFiles?.what !== "file"
-      ? `It is ${host.ownFiles?.what === "extension" ? "an extension" : "a plugin"} written by wsh.\n`
+    target === "own" && host.ownFiles?.kind !== "file"
+      ? `It is ${host.ownFiles?.kind === "extension" ? "an extension" : "a plugin"} written by wsh.\n`
       : "";
-  return `${summaries.join("")}${isRemoving ? "" : `${what}${host.after}\n`}`;
+  return `${summaries.join("")}${isRemoving ? "" : `${what}${host.advice}\n`}`;
 }
 
 const verbs: Readonly<Record<string, string>> = {
@@ -118,7 +118,7 @@ const verbs: Readonly<Record<string, string>> = {
 };
 
 /** Whether the installed host loads our files; true for a host whose program is not found. */
-async function loadsOwn({ loadCheck }: OwnFiles): Promise<boolean> {
+async function loadsOwnFiles({ loadCheck }: OwnFiles): Promise<boolean> {
   const path = loadCheck === undefined ? null : Bun.which(loadCheck.program);
   if (loadCheck === undefined || path === null) return true;
   const child = Bun.spawn([path, ...loadCheck.args], {
@@ -150,15 +150,15 @@ function configure(host: AiHost, options: SetupOptions, places: Places): string 
   const change = planChange(host, options.scope, places, options.remove === true ? undefined : launch);
   if (change.kind === "none") {
     const state = options.remove === true ? "does not know wsh" : "is already set up";
-    return `${host.title} ${state}: ${displayPath(change.place)}\n`;
+    return `${host.title} ${state}: ${displayPath(change.file)}\n`;
   }
   if (options.dryRun === true) {
-    return `Would ${change.kind} in ${displayPath(change.place)}:\n${describeDifference(change.before ?? "", change.after)}\n`;
+    return `Would ${change.kind} in ${displayPath(change.file)}:\n${describeDifference(change.oldText ?? "", change.newText)}\n`;
   }
   const backup = applyChange(change);
   const verb = verbs[change.kind];
   const backupLine = backup === undefined ? "" : `Backup: ${backup}\n`;
-  return `${verb} ${displayPath(change.place)}\n${backupLine}${host.after}\n`;
+  return `${verb} ${displayPath(change.file)}\n${backupLine}${host.advice}\n`;
 }
 
 /** A link is never followed silently. */

@@ -12,9 +12,9 @@ import { readServerInfo } from "../../registry/server-info.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 import { createToken, hasExpired, readTokens, revokeToken, type StoredToken } from "../../secrets/named-tokens.ts";
 import { UsageError } from "../arguments.ts";
-import { endOf, recorded } from "../credential-audit.ts";
+import { endOf, recordAction } from "../credential-audit.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { complain, print, printJson, say, table, takesColor } from "../print.ts";
+import { complain, print, printJson, printText, table, takesColor } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
 import { findAll } from "../session/session-list.ts";
 import { tunnelLine } from "../tunnel.ts";
@@ -67,7 +67,7 @@ async function share(instance: Instance, session: string, options: Options): Pro
   const access = options.write === true ? "operate" : "observe";
   const name = nextName(readTokens(instance));
   const token = { name, access, session, expiresAt, share: true } as const;
-  const code = await recorded(instance, "share.create", token, () =>
+  const code = await recordAction(instance, "share.create", token, () =>
     createToken(instance, { ...token, session: sessionIdOf(instance, session) }),
   );
   const address = `${page}/#s=${code}`;
@@ -104,11 +104,11 @@ async function publicPage(instance: Instance): Promise<string> {
   }
   for (const address of info.addresses) {
     const { protocol, hostname, port } = new URL(address);
-    if (protocol !== "https:" || isHere(hostname)) continue;
+    if (protocol !== "https:" || isLocalHost(hostname)) continue;
     const host = hostname === "0.0.0.0" || hostname === "[::]" ? os.hostname() : hostname;
     return `https://${host}${port === "" ? "" : `:${port}`}${info.base_prefix}`;
   }
-  const plain = info.addresses.some((address) => !isHere(new URL(address).hostname));
+  const plain = info.addresses.some((address) => !isLocalHost(new URL(address).hostname));
   const why = plain ? "without TLS, the network could read the link and the session" : "others cannot reach it";
   throw new WshError("server_unavailable", `no address for other machines: ${why}`, {
     hint:
@@ -135,7 +135,7 @@ function running(instance: Instance) {
   });
 }
 
-function isHere(hostname: string): boolean {
+function isLocalHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
 }
 
@@ -170,8 +170,8 @@ async function list(instance: Instance, json: boolean): Promise<void> {
     };
   });
   if (json) return printJson(rows);
-  if (rows.length === 0) return say("No links.\n");
-  const ends = (ms: number | undefined): string => (ms === undefined ? "never" : new Date(ms).toISOString());
+  if (rows.length === 0) return printText("No links.\n");
+  const endText = (ms: number | undefined): string => (ms === undefined ? "never" : new Date(ms).toISOString());
   await print(
     table([
       ["ID", "SESSION", "ACCESS", "ENDS", "VIEWERS"],
@@ -181,7 +181,7 @@ async function list(instance: Instance, json: boolean): Promise<void> {
           id,
           session ?? `gone (${session_id})`,
           access,
-          ends(expires_at),
+          endText(expires_at),
           used ? viewersCell(people) : "not opened yet",
         ];
       }),
@@ -197,6 +197,6 @@ async function revoke(instance: Instance, id: string): Promise<void> {
   if (!readTokens(instance).some(({ name, share }) => name === id && share === true)) {
     throw new WshError("invalid_request", `no link '${id}'`, { hint: "wsh share --list lists them." });
   }
-  await recorded(instance, "share.revoke", { name: id }, () => revokeToken(instance, id));
-  await say(`Link '${id}' revoked.\n`);
+  await recordAction(instance, "share.revoke", { name: id }, () => revokeToken(instance, id));
+  await printText(`Link '${id}' revoked.\n`);
 }

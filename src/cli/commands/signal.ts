@@ -1,7 +1,7 @@
 /** `wsh signal`: a signal to the foreground process group of a session. */
 import type { Command } from "commander";
 import { instanceOf } from "../instance.ts";
-import { say } from "../print.ts";
+import { printText } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 export function register(program: Command): void {
@@ -11,6 +11,6 @@ export function register(program: Command): void {
     .action(async (name: string, wanted: string, _options, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
       const { signal } = await session.call("session.signal", { signal: wanted });
-      await say(`Sent ${signal} to session '${session.name}'.\n`);
+      await printText(`Sent ${signal} to session '${session.name}'.\n`);
     });
 }

@@ -10,7 +10,7 @@ import { cleanStale, listProcesses, listSessions } from "../../registry/registry
 import { askServer } from "../../registry/server-client.ts";
 import { clearDeadServer, isServerAlive } from "../../registry/single-server.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { say } from "../print.ts";
+import { printText } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
 import { endSession, untilDead } from "../session/end-session.ts";
 
@@ -28,23 +28,23 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       await requirePerson(instance, "wsh stop");
       if (isServerAlive(instance)) {
-        await askServer(instance, "POST", "/server/stop").catch(unlessItEnded);
-        await untilGone(instance);
+        await askServer(instance, "POST", "/server/stop").catch(ignoreEndedServer);
+        await waitUntilGone(instance);
         await endSessions(instance);
-        return say("Server stopped.\n");
+        return printText("Server stopped.\n");
       }
       const ended = await endSessions(instance);
       const count = ended === 0 ? "" : ` ${plural(ended, "session")} ended.`;
-      return say(`No server running.${count}\n`);
+      return printText(`No server running.${count}\n`);
     });
 }
 
 /** A session that ends before it answers has obeyed, or was killed: a later check finds out. */
-function unlessItEnded(thrown: unknown): void {
+function ignoreEndedServer(thrown: unknown): void {
   if (WshError.from(thrown).code !== "outcome_unknown") throw thrown;
 }
 
-async function untilGone(instance: Instance): Promise<void> {
+async function waitUntilGone(instance: Instance): Promise<void> {
   const deadline = performance.now() + GONE_PATIENCE_MS;
   while (isServerAlive(instance)) {
     if (performance.now() > deadline) {
@@ -61,21 +61,21 @@ async function untilGone(instance: Instance): Promise<void> {
  * @throws the first session's refusal, after all were asked
  */
 async function endSessions(instance: Instance): Promise<number> {
-  const living = listSessions(instance).filter(({ socket }) => processState(socket) !== "dead");
-  const ends = await Promise.allSettled(
-    living.map(({ id, session }) =>
+  const running = listSessions(instance).filter(({ socket }) => processState(socket) !== "dead");
+  const results = await Promise.allSettled(
+    running.map(({ id, session }) =>
       // The id is the session's: its first pane may be gone.
       endSession(instance, session === null ? paneId(id) : sessionId(session), "server_stopped"),
     ),
   );
-  const refused = ends.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));
+  const refused = results.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));
   const trouble = refused.find(({ code }) => code !== "session_not_found" && code !== "session_unavailable");
-  await endCarriers(instance, new Set(trouble === undefined ? living.map(({ id }) => id) : []));
+  await endWindowProcesses(instance, new Set(trouble === undefined ? running.map(({ id }) => id) : []));
   await cleanStale(instance);
   await clearDeadServer(instance);
   await endConnections(instance);
   if (trouble !== undefined) throw trouble;
-  return ends.length - refused.length;
+  return results.length - refused.length;
 }
 
 /**
@@ -83,7 +83,7 @@ async function endSessions(instance: Instance): Promise<number> {
  * remains is killed, which hangs up its programs.
  * @param ending processes of sessions that end: one may be about to run only panes of another session
  */
-async function endCarriers(instance: Instance, ending: ReadonlySet<number>): Promise<void> {
+async function endWindowProcesses(instance: Instance, ending: ReadonlySet<number>): Promise<void> {
   const deadline = performance.now() + CARRIER_PATIENCE_MS;
   const alive = (): readonly SessionEntry[] =>
     listProcesses(instance).filter(({ socket }) => processState(socket) === "alive");

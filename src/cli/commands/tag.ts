@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { collect } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { printJson, say } from "../print.ts";
+import { printJson, printText } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 interface TagOptions {
@@ -25,6 +25,6 @@ export function register(program: Command): void {
         ? await session.call("session.update", { add_tags: [...add], remove_tags: [...remove] })
         : await session.call("session.get", {});
       if (json === true) return printJson(tags);
-      return say(`Session '${session.name}': ${tags.length === 0 ? "no tags" : tags.join(", ")}\n`);
+      return printText(`Session '${session.name}': ${tags.length === 0 ? "no tags" : tags.join(", ")}\n`);
     });
 }

@@ -6,9 +6,9 @@ import { sessionId } from "../../protocol/names.ts";
 import { sessionIdOf } from "../../registry/registry.ts";
 import { readToken } from "../../secrets/own-secrets.ts";
 import { UsageError } from "../arguments.ts";
-import { endOf, recorded } from "../credential-audit.ts";
+import { endOf, recordAction } from "../credential-audit.ts";
 import { instanceOf } from "../instance.ts";
-import { print, printJson, say, table } from "../print.ts";
+import { print, printJson, printText, table } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
 
 interface TokenOptions {
@@ -73,7 +73,7 @@ async function create(instance: Instance, name: string, { access, session, expir
   const token = { name, access: level, session, ...(expires === undefined ? {} : { expiresAt: endOf(expires) }) };
   const made = () =>
     createToken(instance, { ...token, session: session === undefined ? session : sessionIdOf(instance, session) });
-  await print(`${await recorded(instance, "token.create", token, made)}\n`);
+  await print(`${await recordAction(instance, "token.create", token, made)}\n`);
 }
 
 async function revoke(instance: Instance, name: string): Promise<void> {
@@ -82,12 +82,12 @@ async function revoke(instance: Instance, name: string): Promise<void> {
     import("../../secrets/devices.ts"),
   ]);
   let what = "Browser";
-  await recorded(instance, "token.revoke", { name }, async () => {
+  await recordAction(instance, "token.revoke", { name }, async () => {
     if (await revokeDevice(instance, name)) return;
     await revokeToken(instance, name);
     what = "Token";
   });
-  return say(`${what} '${name}' revoked.\n`);
+  return printText(`${what} '${name}' revoked.\n`);
 }
 
 async function list(instance: Instance, json: boolean): Promise<void> {
@@ -103,7 +103,7 @@ async function list(instance: Instance, json: boolean): Promise<void> {
     return { name, kind: "browser", access: "admin" as const, created_at, used_at, origin };
   });
   if (json) return printJson([...tokens, ...browsers]);
-  if (tokens.length + browsers.length === 0) return say("No tokens besides the instance's own.\n");
+  if (tokens.length + browsers.length === 0) return printText("No tokens besides the instance's own.\n");
   const names = new Map(
     listSessions(instance).flatMap(({ session, name }) => (session === null ? [] : [[sessionId(session), name]])),
   );

@@ -4,8 +4,8 @@ import { defined } from "../../protocol/defined.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { addProgramOptions, type ProgramOptions, programOf } from "../panes/options.ts";
 import { endedText, printChange, printResult, windowTable } from "../panes/output.ts";
-import { acting, type ParsedArguments, wordsOf } from "../panes/target.ts";
-import { print, printJson, say } from "../print.ts";
+import { type ParsedArguments, paneAction, wordsOf } from "../panes/target.ts";
+import { print, printJson, printText } from "../print.ts";
 
 interface WindowOptions extends ProgramOptions {
   readonly name?: string;
@@ -35,10 +35,10 @@ export function register(program: Command): void {
     .addOption(new Option("--to <which>", "select: relative to the target").choices(["next", "previous", "last"]))
     .option("--focus", "new, move: switch attached terminals to it")
     .option("--json", "print the answer as JSON")
-    .action(acting<Action, WindowOptions>("new", act));
+    .action(paneAction<Action, WindowOptions>("new", runAction));
 }
 
-async function act(
+async function runAction(
   action: Action,
   { words, after, options, withSession }: ParsedArguments<WindowOptions>,
 ): Promise<void> {
@@ -60,7 +60,9 @@ async function act(
     }
     case "close": {
       const closed = await withSession(wordsOf(action, words).target, (session) => session.call("window.close", {}));
-      return json === true ? printJson(closed) : say(`Window ${closed.closed} closed${endedText(closed.ended)}.\n`);
+      return json === true
+        ? printJson(closed)
+        : printText(`Window ${closed.closed} closed${endedText(closed.ended)}.\n`);
     }
     case "select": {
       const { to } = options;

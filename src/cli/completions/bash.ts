@@ -37,14 +37,14 @@ _wsh() {
   case $prev in -L|--server-name|--socket) return ;; esac
   case $command in
     '') COMPREPLY=($(compgen -W "${commands.flatMap(({ names }) => names).join(" ")} --help --version -L --socket" -- "$cur")) ;;
-${commands.map(branch).join("\n")}
+${commands.map(caseBranch).join("\n")}
   esac
 }
 complete -o default -F _wsh wsh
 `;
 }
 
-function branch({ names, options, values, rest }: CompletionCommand): string {
+function caseBranch({ names, options, values, rest }: CompletionCommand): string {
   const flags = options.flatMap(({ long, short }) => long ?? short ?? []);
   const valued = options.flatMap(({ value, long, short }) => {
     const words = value === null ? null : action(value);

@@ -25,17 +25,19 @@ end`;
 
 export function fishCompletions(commands: readonly CompletionCommand[]): string {
   const names = commands.flatMap((command) => command.names);
-  const none = `not __fish_seen_subcommand_from ${names.join(" ")}`;
+  const noSubcommand = `not __fish_seen_subcommand_from ${names.join(" ")}`;
   return `${[
     sessions,
     "complete -c wsh -e",
     "complete -c wsh -f",
-    `complete -c wsh -n ${quote(none)} -s L -l server-name -x -d 'instance to use'`,
-    `complete -c wsh -n ${quote(none)} -l socket -r -d 'its HTTP socket'`,
-    `complete -c wsh -n ${quote(none)} -s h -l help -d 'show the help'`,
-    `complete -c wsh -n ${quote(none)} -s V -l version -d 'print the version'`,
+    `complete -c wsh -n ${quote(noSubcommand)} -s L -l server-name -x -d 'instance to use'`,
+    `complete -c wsh -n ${quote(noSubcommand)} -l socket -r -d 'its HTTP socket'`,
+    `complete -c wsh -n ${quote(noSubcommand)} -s h -l help -d 'show the help'`,
+    `complete -c wsh -n ${quote(noSubcommand)} -s V -l version -d 'print the version'`,
     ...commands.flatMap((command) => [
-      ...command.names.map((name) => `complete -c wsh -n ${quote(none)} -a ${name} -d ${quote(command.summary)}`),
+      ...command.names.map(
+        (name) => `complete -c wsh -n ${quote(noSubcommand)} -a ${name} -d ${quote(command.summary)}`,
+      ),
       ...inCommand(command),
     ]),
   ].join("\n")}\n`;
@@ -43,7 +45,7 @@ export function fishCompletions(commands: readonly CompletionCommand[]): string 
 
 function inCommand({ names, options, values }: CompletionCommand): string[] {
   const seen = quote(`__fish_seen_subcommand_from ${names.join(" ")}`);
-  const offered = [...new Set(values.flatMap((value) => words(value) ?? []))];
+  const offered = [...new Set(values.flatMap((value) => valueWords(value) ?? []))];
   return [
     ...options.map((option) => `complete -c wsh -n ${seen} ${flags(option)} -d ${quote(option.summary)}`),
     ...offered.map((list) => `complete -c wsh -n ${seen} -a ${quote(list)}`),
@@ -52,12 +54,12 @@ function inCommand({ names, options, values }: CompletionCommand): string[] {
 
 function flags({ short, long, value }: CompletionOption): string {
   const names = [short === null ? "" : `-s ${short.slice(1)}`, long === null ? "" : `-l ${long.slice(2)}`];
-  const list = value === null ? null : words(value);
+  const list = value === null ? null : valueWords(value);
   const valueFlags = value === null ? "" : value.kind === "path" ? "-r -F" : "-x";
   return [...names, valueFlags, list === null ? "" : `-a ${quote(list)}`].filter((part) => part !== "").join(" ");
 }
 
-function words(value: Value): string | null {
+function valueWords(value: Value): string | null {
   switch (value.kind) {
     case "choices":
       return value.choices.join(" ");

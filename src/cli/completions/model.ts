@@ -35,8 +35,10 @@ export function describeCommands(whole: Command): CompletionCommand[] {
 }
 
 function describe(command: Command, globals: readonly CompletionOption[]): CompletionCommand {
-  const parts = command.commands;
-  const all = describeOptions([command, ...parts].flatMap(({ options }) => options.filter(({ hidden }) => !hidden)));
+  const subcommands = command.commands;
+  const all = describeOptions(
+    [command, ...subcommands].flatMap(({ options }) => options.filter(({ hidden }) => !hidden)),
+  );
   // The parts of a command share options, such as --json.
   const own = [...new Map(all.map((option) => [option.long ?? option.short, option])).values()];
   const parameters = command.registeredArguments;
@@ -44,7 +46,7 @@ function describe(command: Command, globals: readonly CompletionOption[]): Compl
     names: [command.name(), ...command.aliases()],
     summary: command.summary(),
     options: [...own, ...globals.filter(({ long }) => !own.some((option) => option.long === long))],
-    values: [...valuesOf(command), ...partValues(parts)],
+    values: [...valuesOf(command), ...subcommandValues(subcommands)],
     rest: parameters.at(-1)?.variadic === true,
   };
 }
@@ -54,15 +56,15 @@ function valuesOf({ registeredArguments }: Command): Value[] {
 }
 
 /** The name of a part, then the values that a part takes there. */
-function partValues(parts: readonly Command[]): Value[] {
-  if (parts.length === 0) return [];
-  const values = parts.map(valuesOf);
+function subcommandValues(subcommands: readonly Command[]): Value[] {
+  if (subcommands.length === 0) return [];
+  const values = subcommands.map(valuesOf);
   const longest = Math.max(...values.map(({ length }) => length));
   const behind = Array.from({ length: longest }, (_, index): Value => {
     const specific = values.flatMap((each) => each[index] ?? []).filter(({ kind }) => kind !== "other");
     return specific.find(({ kind }) => kind === "session") ?? specific[0] ?? { kind: "other" };
   });
-  return [{ kind: "choices", choices: parts.map((part) => part.name()) }, ...behind];
+  return [{ kind: "choices", choices: subcommands.map((part) => part.name()) }, ...behind];
 }
 
 function describeOptions(options: readonly Option[]): CompletionOption[] {

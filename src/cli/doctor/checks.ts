@@ -33,7 +33,7 @@ type Check = (instance: Instance) => Finding[] | Promise<Finding[]>;
 
 const ok = (subject: string, text: string): Finding => ({ subject, state: "ok", text });
 const note = (subject: string, text: string, advice: string): Finding => ({ subject, state: "note", text, advice });
-const wrong = (subject: string, text: string, advice: string): Finding => ({ subject, state: "wrong", text, advice });
+const problem = (subject: string, text: string, advice: string): Finding => ({ subject, state: "wrong", text, advice });
 
 /** By subject; the subject names a check that failed to run. */
 export const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
@@ -59,7 +59,7 @@ function system(): Finding[] {
   const mac = productVersion(read("/System/Library/CoreServices/SystemVersion.plist"));
   const findings = [ok("system", `wsh ${VERSION}, ${mac}${os.type()} ${os.release()} ${os.arch()}`)];
   if (!fs.existsSync("/dev/ptmx")) {
-    findings.push(wrong("system", "/dev/ptmx does not exist", noTerminalsAdvice(platform)));
+    findings.push(problem("system", "/dev/ptmx does not exist", noTerminalsAdvice(platform)));
   }
   if (limit !== null && limit < 1024) {
     findings.push(note("system", `${limit} open files are allowed`, "Raise it with ulimit -n for many sessions."));
@@ -88,15 +88,20 @@ function directory(subject: string, path: string): Finding {
   if (stat === null) {
     const parent = existingParent(path);
     if (isWritable(parent)) return ok(subject, `${path} does not exist yet`);
-    return wrong(subject, `${path} cannot be created: ${parent} is not writable`, "Set HOME or the XDG variables.");
+    return problem(subject, `${path} cannot be created: ${parent} is not writable`, "Set HOME or the XDG variables.");
   }
-  if (stat.isSymbolicLink()) return wrong(subject, `${path} is a symbolic link`, "Replace it by a directory of yours.");
-  if (!stat.isDirectory()) return wrong(subject, `${path} is not a directory`, "Move it away.");
+  if (stat.isSymbolicLink())
+    return problem(subject, `${path} is a symbolic link`, "Replace it by a directory of yours.");
+  if (!stat.isDirectory()) return problem(subject, `${path} is not a directory`, "Move it away.");
   if (stat.uid !== process.getuid?.()) {
-    return wrong(subject, `${path} belongs to user ${stat.uid}`, "Remove it, or set XDG_RUNTIME_DIR to one of yours.");
+    return problem(
+      subject,
+      `${path} belongs to user ${stat.uid}`,
+      "Remove it, or set XDG_RUNTIME_DIR to one of yours.",
+    );
   }
-  if ((stat.mode & 0o077) !== 0) return wrong(subject, `${path} is accessible to others`, `chmod 700 ${path}`);
-  if (!isWritable(path)) return wrong(subject, `${path} is not writable`, `chmod 700 ${path}`);
+  if ((stat.mode & 0o077) !== 0) return problem(subject, `${path} is accessible to others`, `chmod 700 ${path}`);
+  if (!isWritable(path)) return problem(subject, `${path} is not writable`, `chmod 700 ${path}`);
   return ok(subject, `${path}, yours alone`);
 }
 
@@ -118,10 +123,10 @@ function files(instance: Instance): Finding[] {
   return [instance.tokenFile, tokensFile(instance), devices.path(instance)].flatMap((path): Finding[] => {
     const stat = lstat(path);
     if (stat === null) return [];
-    if (!stat.isFile()) return [wrong("token", `${path} is not a file`, "Move it away; wsh creates a new one.")];
+    if (!stat.isFile()) return [problem("token", `${path} is not a file`, "Move it away; wsh creates a new one.")];
     if ((stat.mode & 0o077) !== 0) {
       return [
-        wrong(
+        problem(
           "token",
           `${path} can be read by others`,
           `Others may know the token: rm ${path}, and restart the server.`,
@@ -142,7 +147,7 @@ async function settings(instance: Instance): Promise<Finding[]> {
     return [ok("settings", where), ...warnings.map((text) => note("settings", text, "It has no effect."))];
   } catch (thrown) {
     const error = WshError.from(thrown);
-    return [wrong("settings", error.message, error.hintAt("cli"))];
+    return [problem("settings", error.message, error.hintAt("cli"))];
   }
 }
 
@@ -158,7 +163,7 @@ function sockets(instance: Instance): Finding[] {
   }
   for (const path of [instance.httpSocket, instance.mcpSocket]) {
     if (serverState(instance, path) !== "not_a_socket") continue;
-    findings.push(wrong("sockets", `${path} is not a socket`, "Move it away; wsh removes only sockets."));
+    findings.push(problem("sockets", `${path} is not a socket`, "Move it away; wsh removes only sockets."));
   }
   return findings.length === 0 ? [ok("sockets", "no stale files")] : findings;
 }
@@ -208,7 +213,7 @@ function shells(): Finding[] {
     ok("shells", `with integration: ${integrated.join(", ") || "none"}; SHELL is ${ownShell || "not set"}`),
   ];
   if (ownShell !== "" && !fs.existsSync(ownShell)) {
-    findings.push(wrong("shells", `SHELL is ${ownShell}, which does not exist`, "Set it to an existing shell."));
+    findings.push(problem("shells", `SHELL is ${ownShell}, which does not exist`, "Set it to an existing shell."));
   } else if (age !== null) {
     const advice = "Commands at its prompt end after silence; zsh or a newer bash (--shell) reports exit codes.";
     findings.push(note("shells", `SHELL is ${ownShell}, and ${age}: no integration`, advice));
@@ -233,7 +238,7 @@ function terminal(): Finding[] {
   const size = `${process.stdout.columns}x${process.stdout.rows}`;
   const findings = [ok("terminal", `TERM=${TERM || "unset"} COLORTERM=${COLORTERM || "unset"}, ${size}`)];
   if (TERM === "" || TERM === "dumb") {
-    findings.push(wrong("terminal", `TERM is '${TERM}'`, "Set it to your terminal's name, such as xterm-256color."));
+    findings.push(problem("terminal", `TERM is '${TERM}'`, "Set it to your terminal's name, such as xterm-256color."));
   }
   if (!/utf-?8/i.test(LC_ALL || LC_CTYPE || LANG)) {
     findings.push(note("terminal", "the locale is not UTF-8", utf8Advice(platform)));

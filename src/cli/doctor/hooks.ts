@@ -38,11 +38,11 @@ function checkHost(host: HookHost, instance: Instance, places: Places): Finding[
   const written = Math.max(...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
   if (fired?.isOutside === true) {
     const text = `hooks of ${host.host} run outside its pane and are ignored`;
-    return [{ subject, state: "note", text, advice: host.outside ?? "Start it in the session itself." }];
+    return [{ subject, state: "note", text, advice: host.outsideAdvice ?? "Start it in the session itself." }];
   }
   if (fired !== null) {
     const since = fired.at < written ? ", but not since the file was changed" : "";
     return [{ subject, state: "ok", text: `hooks of ${host.host} have run${since}` }];
   }
-  return [{ subject, state: "note", text: `hooks of ${host.host} have never run in a session`, advice: host.after }];
+  return [{ subject, state: "note", text: `hooks of ${host.host} have never run in a session`, advice: host.advice }];
 }

@@ -23,11 +23,11 @@ interface Obstacle {
 
 /** The start of a command in a startup file, where one line shows it. */
 const START = String.raw`(?:^|[;&|{]|\bthen\b)\s*`;
-const others = "zsh|bash|fish|tmux|screen|zellij|nu|xonsh|elvish";
+const otherPrograms = "zsh|bash|fish|tmux|screen|zellij|nu|xonsh|elvish";
 
 const obstacles: readonly Obstacle[] = [
   {
-    pattern: new RegExp(`${START}exec\\s+(?:-l\\s+)?(?:\\S*/)?(${others})\\b`, "m"),
+    pattern: new RegExp(`${START}exec\\s+(?:-l\\s+)?(?:\\S*/)?(${otherPrograms})\\b`, "m"),
     description: (found) => `replaces the shell with ${found}: exec is then refused`,
     advice: "Make that one your shell (chsh, SHELL), or name it: wsh new --shell. See docs/shells.md.",
   },
@@ -95,8 +95,8 @@ async function sessionShell(instance: Instance, name: string): Promise<Finding[]
     using session = await SessionClient.open(instance, name);
     const { shell_integration: known, why } = await session.call("status.get", {}, AbortSignal.timeout(ANSWER_MS));
     // A shell without intended integration needs no report.
-    const isMeant = known.shell !== null || known.reason?.startsWith("the shell has become") === true;
-    if (known.active || !isMeant) return [];
+    const isIntegrable = known.shell !== null || known.reason?.startsWith("the shell has become") === true;
+    if (known.active || !isIntegrable) return [];
     const text = `'${name}': exec is refused: ${known.reason ?? "its marks are missing"} (${why})`;
     return [{ subject, state: "note", text, advice: "See docs/shells.md; wsh run works there." }];
   } catch (thrown) {

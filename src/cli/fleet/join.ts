@@ -11,8 +11,8 @@ import { type Credentials, parseCredentials } from "../../protocol/fleet.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 import { UsageError } from "../arguments.ts";
-import { recorded } from "../credential-audit.ts";
-import { complain, say } from "../print.ts";
+import { recordAction } from "../credential-audit.ts";
+import { complain, printText } from "../print.ts";
 
 /** Longest line that is read from standard input, in bytes. */
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -35,20 +35,20 @@ export async function join(instance: Instance, word: string | undefined, options
   if (options.file !== undefined) {
     const path = resolve(options.file);
     if (fs.existsSync(path)) throw new UsageError(`'${options.file}' already exists`);
-    await recorded(instance, "fleet.join", membership, async () => writeSecret(path, text));
-    return say(`Credentials of '${user}' are in ${path}: wsh server --fleet ${path}\n`);
+    await recordAction(instance, "fleet.join", membership, async () => writeSecret(path, text));
+    return printText(`Credentials of '${user}' are in ${path}: wsh server --fleet ${path}\n`);
   }
-  await recorded(instance, "fleet.join", membership, async () => keep(instance, text, credentials));
+  await recordAction(instance, "fleet.join", membership, async () => saveMembership(instance, text, credentials));
   await tellServer(instance, settings.role === "machine" && options.start !== false);
   const fleet = settings.fleet === undefined ? "the fleet" : `fleet '${settings.fleet}'`;
   if (settings.role !== "machine") {
-    return say(`Joined ${fleet} as '${user}' (${settings.role}). See its machines: wsh servers\n`);
+    return printText(`Joined ${fleet} as '${user}' (${settings.role}). See its machines: wsh servers\n`);
   }
-  await say(`Joined ${fleet} as machine '${user}', available while a server runs here (wsh server).\n`);
+  await printText(`Joined ${fleet} as machine '${user}', available while a server runs here (wsh server).\n`);
 }
 
 /** @throws WshError machine_conflict when this instance already has another identity */
-function keep(instance: Instance, text: string, { user, settings }: Credentials): void {
+function saveMembership(instance: Instance, text: string, { user, settings }: Credentials): void {
   prepareStateDir(instance);
   const path = joinedFile(instance);
   if (fs.existsSync(path)) {
@@ -66,17 +66,17 @@ function keep(instance: Instance, text: string, { user, settings }: Credentials)
 export async function leave(instance: Instance): Promise<void> {
   const path = joinedFile(instance);
   if (!fs.existsSync(path)) throw new WshError("invalid_request", "this instance is not in a fleet", { hint: "" });
-  await recorded(instance, "fleet.leave", {}, async () => fs.rmSync(path));
+  await recordAction(instance, "fleet.leave", {}, async () => fs.rmSync(path));
   await tellServer(instance, false);
-  await say(
+  await printText(
     "Left the fleet; sessions here keep running. To revoke the credentials, run wsh fleet revoke NAME where the fleet was created.\n",
   );
 }
 
 /** A running server reads its credentials again; a machine gets a server that stays. */
-async function tellServer(instance: Instance, starts: boolean): Promise<void> {
+async function tellServer(instance: Instance, startsServer: boolean): Promise<void> {
   try {
-    if (starts) {
+    if (startsServer) {
       await startServer(instance);
       await askServer(instance, "PUT", "/server/persist", { body: { persistent: true } });
     } else if (!isServerAlive(instance)) return;

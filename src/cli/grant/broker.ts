@@ -28,7 +28,7 @@ import { findSession } from "../../registry/registry.ts";
 import { Connection } from "../../wire/connection.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "../../wire/peer.ts";
 import { Wire } from "../../wire/socket.ts";
-import { type GrantedPane, type GrantState, granted } from "./rules.ts";
+import { type GrantedPane, type GrantState, grantRequest } from "./rules.ts";
 
 /** Most connections and most unanswered requests: enough for a sandbox, and no flood. */
 const MAX_PEERS = 32;
@@ -58,13 +58,13 @@ export class Broker implements AsyncDisposable {
   constructor(
     private readonly instance: Instance,
     private readonly state: GrantState,
-    at: string | null,
+    socketPath: string | null,
   ) {
     sweep(instance);
     this.directory =
-      at === null ? join(instance.runtimeDir, `grant.${process.pid}.${randomToken(NAME_LETTERS)}`) : null;
+      socketPath === null ? join(instance.runtimeDir, `grant.${process.pid}.${randomToken(NAME_LETTERS)}`) : null;
     if (this.directory !== null) fs.mkdirSync(this.directory, { mode: 0o700 });
-    this.path = this.directory === null ? freePlace(at ?? "") : join(this.directory, "sock");
+    this.path = this.directory === null ? freePlace(socketPath ?? "") : join(this.directory, "sock");
     this.listener = Wire.listen(this.path, (wire) => this.accept(wire));
     fs.chmodSync(this.path, 0o600);
   }
@@ -90,19 +90,19 @@ export class Broker implements AsyncDisposable {
     this.running++;
     try {
       const { state } = this;
-      const grantedRequest = granted({ ...state, reporter: this.reporterOf(pid) }, op, input, target);
+      const grantedRequest = grantRequest({ ...state, reporter: this.reporterOf(pid) }, op, input, target);
       if (op === "window.list") return [];
       if (op === "pane.list") return await this.list(signal);
       if (op === "pane.split" && state.panes.size >= MAX_PANES)
         throw new WshError("resource_limit_reached", `a grant has at most ${MAX_PANES} panes`);
-      return this.recordAndFilter(op, await this.ask(grantedRequest.pane, op, grantedRequest.input, signal));
+      return this.recordAndFilter(op, await this.forward(grantedRequest.pane, op, grantedRequest.input, signal));
     } finally {
       this.running--;
     }
   }
 
   /** Sends a request to the process that now has the pane, as this grant. */
-  private async ask(pane: GrantedPane, op: string, input: object, signal?: AbortSignal): Promise<unknown> {
+  private async forward(pane: GrantedPane, op: string, input: object, signal?: AbortSignal): Promise<unknown> {
     const { socket } = findSession(this.instance, parseTarget(pane.id));
     const { connection } = await Connection.open(socket, "cli");
     try {
@@ -128,7 +128,7 @@ export class Broker implements AsyncDisposable {
     const { state } = this;
     if (op === "ask") {
       const { ask_id } = v.parse(AskedSchema, result);
-      if (ask_id !== undefined) state.asks.add(ask_id);
+      if (ask_id !== undefined) state.openQuestions.add(ask_id);
     }
     if (op !== "pane.split" && op !== "pane.update") return result;
     const made = v.parse(ArrangementSchema, result);
@@ -145,7 +145,7 @@ export class Broker implements AsyncDisposable {
   private async list(signal: AbortSignal): Promise<unknown[]> {
     const listed: unknown[] = [];
     for (const pane of this.state.panes.values()) {
-      const answered = await this.ask(pane, "pane.list", {}, signal).catch((thrown) => WshError.from(thrown));
+      const answered = await this.forward(pane, "pane.list", {}, signal).catch((thrown) => WshError.from(thrown));
       if (answered instanceof WshError) continue;
       const entry = v.parse(ListedSchema, answered).find(({ id }) => id === pane.id);
       if (entry !== undefined) listed.push(entry);
@@ -172,9 +172,9 @@ export class Broker implements AsyncDisposable {
     if (this.directory === null) removeIfPossible(this.path);
     else removeDirectory(this.directory);
     const { home, name } = this.state;
-    const open = await this.ask(home, "ask.list", {}).catch(() => []);
+    const open = await this.forward(home, "ask.list", {}).catch(() => []);
     for (const { ask_id, asked_by } of v.is(OpenSchema, open) ? open : []) {
-      if (asked_by === name) await this.ask(home, "ask.cancel", { ask_id }).catch(() => {});
+      if (asked_by === name) await this.forward(home, "ask.cancel", { ask_id }).catch(() => {});
     }
   }
 }

@@ -27,9 +27,9 @@ export interface GrantState {
   readonly home: GrantedPane;
   readonly panes: Map<string, GrantedPane>;
   /** The open questions of this grant. */
-  readonly asks: Set<string>;
+  readonly openQuestions: Set<string>;
   /** The words that run a program in the sandbox; null: the grant cannot make panes. */
-  readonly inside: readonly string[] | null;
+  readonly sandboxCommand: readonly string[] | null;
   /** The process that an agent's hook reports for. */
   readonly reporter: number;
 }
@@ -59,65 +59,65 @@ const SplitSchema = v.object({
 });
 
 /** @param target as the caller wrote it @throws WshError access_denied, invalid_request */
-export function granted(grant: GrantState, op: string, input: unknown, target: string | undefined): Granted {
+export function grantRequest(grant: GrantState, op: string, input: unknown, target: string | undefined): Granted {
   const right = findOperation(op)?.grant;
-  if (right === undefined) throw refused(grant, op);
-  const given = parse(v.record(v.string(), v.unknown()), input ?? {});
+  if (right === undefined) throw denied(grant, op);
+  const fields = parse(v.record(v.string(), v.unknown()), input ?? {});
   const home = (shaped: object): Granted => ({ op, input: shaped, pane: grant.home });
-  if (op === "wait" && isForAnswers(given)) {
+  if (op === "wait" && isForAnswers(fields)) {
     requireRight(grant, op, "ask");
-    requireOwnQuestions(grant, given);
-    return home(given);
+    requireOwnQuestions(grant, fields);
+    return home(fields);
   }
   requireRight(grant, op, right);
   switch (op) {
     case "ask": {
-      const { kind = "text" } = parse(inputSchema("ask"), given);
-      if (!plainKinds.has(kind)) throw refused(grant, `ask of kind '${kind}'`);
-      return home(given);
+      const { kind = "text" } = parse(inputSchema("ask"), fields);
+      if (!plainKinds.has(kind)) throw denied(grant, `ask of kind '${kind}'`);
+      return home(fields);
     }
     case "ask.cancel":
-      if (!grant.asks.has(String(given.ask_id)))
+      if (!grant.openQuestions.has(String(fields.ask_id)))
         throw new WshError("question_not_found", "this grant did not ask that question");
-      return home(given);
+      return home(fields);
     case "terminal.show": {
-      const { message } = parse(inputSchema("terminal.show"), given);
-      if (message === undefined) throw refused(grant, "terminal.show without a message");
+      const { message } = parse(inputSchema("terminal.show"), fields);
+      if (message === undefined) throw denied(grant, "terminal.show without a message");
       return home({ message: `${grant.name}: ${message}` });
     }
     case "agent.report": {
       // The line that resumes a conversation would run outside of the sandbox; its transcript could name any file.
-      const { conversation: _, ...report } = parse(inputSchema("agent.report"), { ...given, pid: grant.reporter });
+      const { conversation: _, ...report } = parse(inputSchema("agent.report"), { ...fields, pid: grant.reporter });
       return home(report);
     }
     case "pane.split":
-      return home(splitOf(grant, given));
+      return home(splitOf(grant, fields));
     case "pane.list":
     case "window.list":
       return home({});
     default: {
       const pane = grant.panes.get(target ?? "");
       if (pane === undefined) throw notOwn(target);
-      const { length } = CREATING.filter((field) => field in given);
+      const { length } = CREATING.filter((field) => field in fields);
       if (length > 0)
         throw new WshError("invalid_request", `a grant cannot create sessions: omit ${CREATING.join(", ")}`);
-      if (op === "wait" && namesAnswer(given)) requireOwnQuestions(grant, given);
-      return { op, input: given, pane };
+      if (op === "wait" && namesAnswer(fields)) requireOwnQuestions(grant, fields);
+      return { op, input: fields, pane };
     }
   }
 }
 
 /** The program of a new pane: inside the sandbox, whatever shell the person uses. */
 function splitOf(grant: GrantState, given: object): object {
-  const { inside } = grant;
-  if (inside === null) {
+  const { sandboxCommand } = grant;
+  if (sandboxCommand === null) {
     throw new WshError("access_denied", "this grant cannot create panes: they would run outside the sandbox", {
       hint: "Start it with --in 'bwrap …', the command prefix that runs a program inside.",
     });
   }
   const { command, cwd, ...rest } = parse(SplitSchema, given);
   const script = `${cwd == null ? "" : `cd -- ${quote(cwd)} && `}${command ?? "exec sh"}`;
-  const words = [...withoutRights(grant.name), ...inside, "sh", "-c", script];
+  const words = [...withoutRights(grant.name), ...sandboxCommand, "sh", "-c", script];
   // The title shows the person which panes are a sandbox's.
   const title = `${grant.name}: ${rest.title ?? command ?? "sh"}`.slice(0, 256);
   return { ...rest, title, focus: false, float: false, shell: "sh", cwd: "/", command: words.map(quote).join(" ") };
@@ -149,18 +149,18 @@ function namesAnswer(given: object): boolean {
   return conditionsOf(given).some((each) => v.is(AnswerSchema, each));
 }
 
-function requireOwnQuestions({ asks }: GrantState, given: object): void {
+function requireOwnQuestions({ openQuestions }: GrantState, given: object): void {
   for (const each of conditionsOf(given)) {
-    if (v.is(AnswerSchema, each) && !asks.has(each.ask_id))
+    if (v.is(AnswerSchema, each) && !openQuestions.has(each.ask_id))
       throw new WshError("question_not_found", "this grant did not ask that question");
   }
 }
 
 function requireRight(grant: GrantState, op: string, right: GrantRight): void {
-  if (!grant.may.has(right)) throw refused(grant, op);
+  if (!grant.may.has(right)) throw denied(grant, op);
 }
 
-function refused({ may, name }: GrantState, what: string): WshError {
+function denied({ may, name }: GrantState, what: string): WshError {
   return new WshError("access_denied", `'${what}' is not among the rights of ${name}: ${[...may].join(", ")}`);
 }
 

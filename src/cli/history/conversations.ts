@@ -11,8 +11,8 @@ import { readTranscript, type TranscriptMessage } from "../../pane/agent/transcr
 import type { Conversation } from "../../protocol/agent.ts";
 import { visibleCell, visibleLines } from "../../protocol/harmless-text.ts";
 import { UsageError } from "../arguments.ts";
-import { complain, print, printJson, say, shorten, table } from "../print.ts";
-import { concealmentHere } from "../session/concealed.ts";
+import { complain, print, printJson, printText, shorten, table } from "../print.ts";
+import { localConcealment } from "../session/concealed.ts";
 import { findAll } from "../session/session-list.ts";
 import { ago } from "./words.ts";
 
@@ -24,7 +24,7 @@ const DEFAULT_LIMIT = 20;
 const TITLE_CELLS = 48;
 const MESSAGE_CELLS = 160;
 
-interface Talk {
+interface ConversationEntry {
   readonly session: string;
   readonly pane_id: string;
   readonly agent: string;
@@ -43,33 +43,37 @@ export async function showConversations(
   words: readonly string[],
   { session, limit, json = false }: TalkOptions,
 ): Promise<void> {
-  const all = await findTalks(instance);
-  const talks = all.filter((talk) => session === undefined || isOf(talk, session));
-  if (session !== undefined && talks.length === 0) throw new UsageError(`no conversation of an agent in '${session}'`);
-  if (words.length === 0 && session === undefined) return list(talks, json);
-  const read = talks.flatMap((talk) => {
+  const all = await findConversations(instance);
+  const conversations = all.filter((talk) => session === undefined || isOf(talk, session));
+  if (session !== undefined && conversations.length === 0)
+    throw new UsageError(`no conversation of an agent in '${session}'`);
+  if (words.length === 0 && session === undefined) return list(conversations, json);
+  const read = conversations.flatMap((talk) => {
     const { transcript } = talk.conversation;
     const contents = transcript === undefined ? null : readTranscript(transcript);
     if (contents === null && session !== undefined) complain(unread(talk));
     return contents === null ? [] : [{ ...talk, ...contents }];
   });
-  const matching = read.map((talk) => ({ ...talk, messages: talk.messages.filter((message) => has(message, words)) }));
+  const matching = read.map((talk) => ({
+    ...talk,
+    messages: talk.messages.filter((message) => hasWords(message, words)),
+  }));
   const most = limit ?? (words.length === 0 ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);
   const cut = matching.map((talk) => ({ ...talk, messages: talk.messages.slice(-most) }));
   const nonEmpty = cut.filter(({ messages }) => messages.length > 0);
   if (json) return printJson({ conversations: nonEmpty });
-  if (nonEmpty.length === 0) return say("No messages.\n");
-  if (words.length === 0) return print(nonEmpty.map(({ messages }) => messages.map(whole).join("\n")).join("\n"));
+  if (nonEmpty.length === 0) return printText("No messages.\n");
+  if (words.length === 0) return print(nonEmpty.map(({ messages }) => messages.map(fullMessage).join("\n")).join("\n"));
   const rows = nonEmpty.flatMap((talk) => talk.messages.map((message) => matchLines(talk, message)));
   return print(table([["WHEN", "SESSION", "AGENT", "WHO", "TEXT"], ...rows.slice(-most)]));
 }
 
 /** Sorted with the newest last. */
-async function findTalks(instance: Instance): Promise<Talk[]> {
-  const talks = new Map<string, Talk>();
-  const add = (talk: Talk): void => void talks.set(`${talk.agent} ${talk.conversation.id}`, talk);
+async function findConversations(instance: Instance): Promise<ConversationEntry[]> {
+  const conversations = new Map<string, ConversationEntry>();
+  const add = (talk: ConversationEntry): void => void conversations.set(`${talk.agent} ${talk.conversation.id}`, talk);
   const signal = new AbortController().signal;
-  const concealment = await concealmentHere(instance);
+  const concealment = await localConcealment(instance);
   const query = { type: ["agent_state" as const], session: [], tag: [], limit: PAGE, wait_ms: 0, concealment };
   for (let since = "start"; ; ) {
     const page = await readEvents(eventsDir(instance), { ...query, since }, signal);
@@ -94,41 +98,41 @@ async function findTalks(instance: Instance): Promise<Talk[]> {
         add({ session: one.info.name, pane_id: id, agent: agent.name, conversation: agent.conversation });
     }
   }
-  return [...talks.values()].sort((a, b) => a.conversation.started_at - b.conversation.started_at);
+  return [...conversations.values()].sort((a, b) => a.conversation.started_at - b.conversation.started_at);
 }
 
-function isOf({ session, pane_id, conversation }: Talk, target: string): boolean {
+function isOf({ session, pane_id, conversation }: ConversationEntry, target: string): boolean {
   return session === target || pane_id === target || conversation.id === target;
 }
 
-async function list(talks: readonly Talk[], json: boolean): Promise<void> {
-  if (json) return printJson({ conversations: talks });
-  if (talks.length === 0) return say("No conversations of agents.\n");
+async function list(conversations: readonly ConversationEntry[], json: boolean): Promise<void> {
+  if (json) return printJson({ conversations });
+  if (conversations.length === 0) return printText("No conversations of agents.\n");
   const now = Date.now();
-  const rows = talks.map(({ session, agent, conversation: { id, title = "-", started_at } }) => [
+  const rows = conversations.map(({ session, agent, conversation: { id, title = "-", started_at } }) => [
     ...[ago(started_at, now), session, agent, id],
     shorten(visibleCell(title), TITLE_CELLS),
   ]);
   await print(table([["BEGAN", "SESSION", "AGENT", "CONVERSATION", "TITLE"], ...rows]));
 }
 
-function unread({ agent, conversation: { id, transcript } }: Talk): string {
+function unread({ agent, conversation: { id, transcript } }: ConversationEntry): string {
   return transcript === undefined
     ? `${agent} has reported no transcript of conversation ${id}`
     : `the transcript ${transcript} cannot be read: it is missing, a link, or no list of messages`;
 }
 
-function has({ text }: TranscriptMessage, words: readonly string[]): boolean {
+function hasWords({ text }: TranscriptMessage, words: readonly string[]): boolean {
   const folded = text.toLowerCase();
   return words.every((word) => folded.includes(word.toLowerCase()));
 }
 
-function matchLines({ session, agent }: Talk, { role, text, at }: TranscriptMessage): string[] {
+function matchLines({ session, agent }: ConversationEntry, { role, text, at }: TranscriptMessage): string[] {
   const line = shorten(visibleCell(text), MESSAGE_CELLS);
   return [ago(at, Date.now()), session, agent, role, line];
 }
 
-function whole({ role, text }: TranscriptMessage): string {
+function fullMessage({ role, text }: TranscriptMessage): string {
   const lines = visibleLines(text).split("\n");
   return `${lines.map((line, index) => (role === "user" ? `${index === 0 ? ">" : " "} ${line}` : line)).join("\n")}\n`;
 }

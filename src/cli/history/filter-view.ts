@@ -25,8 +25,8 @@ export interface FilterState {
   /** The commands found so far, the newest first. */
   readonly commands: readonly HistoryCommand[];
   /** Whether older commands match too. */
-  readonly more: boolean;
-  readonly chosen: number;
+  readonly hasMore: boolean;
+  readonly selectedIndex: number;
   readonly failedOnly: boolean;
 }
 
@@ -43,7 +43,7 @@ const decoder = new TextDecoder();
 export function press(state: FilterState, event: InputEvent, page: number): FilterAction {
   const search = (query: string): FilterAction => ({
     kind: "search",
-    state: { ...state, query: query.slice(0, MAX_QUERY).toWellFormed(), chosen: 0 },
+    state: { ...state, query: query.slice(0, MAX_QUERY).toWellFormed(), selectedIndex: 0 },
   });
   if (event.kind === "paste") {
     const text = decoder.decode(event.raw).replace(/^\x1b\[200~|\x1b\[201~$/g, "");
@@ -55,7 +55,7 @@ export function press(state: FilterState, event: InputEvent, page: number): Filt
   switch (ctrl ? `Ctrl+${key.toLowerCase()}` : key) {
     case "Enter":
     case "Ctrl+m": {
-      const command = state.commands[state.chosen];
+      const command = state.commands[state.selectedIndex];
       return command === undefined ? { kind: "draw", state } : { kind: "accept", command };
     }
     case "Escape":
@@ -65,14 +65,14 @@ export function press(state: FilterState, event: InputEvent, page: number): Filt
       return { kind: "leave" };
     case "ArrowUp":
     case "Ctrl+p":
-      return move(state, state.chosen - 1);
+      return move(state, state.selectedIndex - 1);
     case "ArrowDown":
     case "Ctrl+n":
-      return move(state, state.chosen + 1);
+      return move(state, state.selectedIndex + 1);
     case "PageUp":
-      return move(state, state.chosen - page);
+      return move(state, state.selectedIndex - page);
     case "PageDown":
-      return move(state, state.chosen + page);
+      return move(state, state.selectedIndex + page);
     case "Home":
       return move(state, 0);
     case "End":
@@ -85,7 +85,7 @@ export function press(state: FilterState, event: InputEvent, page: number): Filt
     case "Ctrl+u":
       return search("");
     case "Ctrl+f":
-      return { kind: "search", state: { ...state, failedOnly: !state.failedOnly, chosen: 0 } };
+      return { kind: "search", state: { ...state, failedOnly: !state.failedOnly, selectedIndex: 0 } };
   }
   const isText =
     modifiers.every((modifier) => modifier === "shift") && [...key].length >= 1 && !/^[A-Z][A-Za-z0-9]+$/.test(key);
@@ -95,7 +95,7 @@ export function press(state: FilterState, event: InputEvent, page: number): Filt
 function move(state: FilterState, to: number): FilterAction {
   const last = state.commands.length - 1;
   const chosen = Math.max(0, Math.min(last, to));
-  return { kind: to > last && state.more ? "more" : "draw", state: { ...state, chosen } };
+  return { kind: to > last && state.hasMore ? "more" : "draw", state: { ...state, selectedIndex: chosen } };
 }
 
 /** Number of commands on a screen of this height. */
@@ -103,17 +103,17 @@ export function pageOf(rows: number): number {
   return Math.max(1, rows - OTHER_ROWS);
 }
 
-/** Returns the picture as text for the whole screen, its cursor behind the query. @param plain without colours */
+/** Returns the picture as text for the whole screen, its cursor behind the query. @param isPlain without colours */
 export function picture(
   state: FilterState,
   size: { readonly rows: number; readonly cols: number },
   now: number,
-  plain: boolean,
+  isPlain: boolean,
 ): string {
   const { rows, cols } = size;
   const page = pageOf(rows);
-  const first = Math.max(0, Math.min(state.chosen - Math.floor(page / 2), state.commands.length - page));
-  const dim = (text: string): string => (plain ? text : `\x1b[2m${text}\x1b[22m`);
+  const first = Math.max(0, Math.min(state.selectedIndex - Math.floor(page / 2), state.commands.length - page));
+  const dim = (text: string): string => (isPlain ? text : `\x1b[2m${text}\x1b[22m`);
   const lines: string[] = [];
   const prompt = `${state.failedOnly ? "failed " : ""}› ${visibleCell(state.query)}`;
   lines.push(fitEnd(prompt, cols - 1));
@@ -123,10 +123,10 @@ export function picture(
       lines.push(index === 0 ? dim(shorten("  no match", cols)) : "");
       continue;
     }
-    const isChosen = index === state.chosen;
-    const marked = plain && isChosen ? "> " : "  ";
+    const isChosen = index === state.selectedIndex;
+    const marked = isPlain && isChosen ? "> " : "  ";
     const line = `${columns(command, cols, now)}${marked}${visibleCell(command.command.replaceAll("\n", "⏎"))}`;
-    lines.push(isChosen && !plain ? `\x1b[7m${shorten(line, cols)}\x1b[27m` : shorten(line, cols));
+    lines.push(isChosen && !isPlain ? `\x1b[7m${shorten(line, cols)}\x1b[27m` : shorten(line, cols));
   }
   lines.push(dim(shorten(details(state), cols)));
   const cursor = Math.min(cols, Bun.stringWidth(fitEnd(prompt, cols - 1)) + 1);
@@ -145,8 +145,8 @@ function columns(command: HistoryCommand, cols: number, now: number): string {
   return shown.map((text) => `${text} `).join("");
 }
 
-function details({ commands, chosen }: FilterState): string {
-  const command = commands[chosen];
+function details({ commands, selectedIndex }: FilterState): string {
+  const command = commands[selectedIndex];
   if (command === undefined) return "Esc cancels";
   const { cwd, session, duration_ms, by } = command;
   const parts = [cwd ?? "", session === null ? "" : `session ${session}`, by === "person" ? "" : by];

@@ -12,7 +12,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { UsageError } from "../arguments.ts";
 import { errorScreen, fullScreen, outputScreen, type Screen } from "../full-screen.ts";
-import { complain, print, say, takesColor } from "../print.ts";
+import { complain, print, printText, takesColor } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { paneAround } from "../session/surrounding-session.ts";
 import { type FilterAction, type FilterState, pageOf, picture, press } from "./filter-view.ts";
@@ -27,16 +27,16 @@ export async function filterHistory(history: History, filters: HistorySearchInpu
   if (command === null) return;
   if (command.length >= MAX_COMMAND) {
     complain("only the beginning of this command was kept, so it is not put at the prompt");
-    return say(`${command}\n`);
+    return printText(`${command}\n`);
   }
   const around = paneAround(process.env);
-  if (around === null) return say(`${command}\n`);
+  if (around === null) return printText(`${command}\n`);
   try {
     using session = await SessionClient.open(around.instance, around.pane);
     await session.call("prompt.offer", { text: command, after_command: true });
   } catch (error) {
     complain(`the line cannot be put at the prompt: ${WshError.from(error).message}`);
-    await say(`${command}\n`);
+    await printText(`${command}\n`);
   }
 }
 
@@ -45,7 +45,7 @@ export async function pickFromHistory(history: History, filters: HistorySearchIn
   const command = await chosenLine(history, filters, query, errorScreen());
   if (command === null) return;
   if (command.length >= MAX_COMMAND) throw new UsageError("only the beginning of this command was kept");
-  await (process.stdout.isTTY ? say(`${command}\n`) : print(`${command}\n`));
+  await (process.stdout.isTTY ? printText(`${command}\n`) : print(`${command}\n`));
 }
 
 async function chosenLine(
@@ -55,42 +55,42 @@ async function chosenLine(
   screen: Screen,
 ): Promise<string | null> {
   for (const warning of history.warnings) complain(warning);
-  const chosen = await choose(history, filters, query, screen);
+  const chosen = await chooseCommand(history, filters, query, screen);
   if (chosen === null) process.exitCode = 130;
   return chosen?.command ?? null;
 }
 
 /** @returns null when the person left */
-async function choose(
+async function chooseCommand(
   history: History,
   filters: HistorySearchInput,
   query: string,
   screen: Screen,
 ): Promise<HistoryCommand | null> {
-  const plain = !takesColor(screen === outputScreen ? process.stdout : process.stderr);
+  const isPlain = !takesColor(screen === outputScreen ? process.stdout : process.stderr);
   let state = search(history, filters, {
     query,
     commands: [],
-    more: false,
-    chosen: 0,
+    hasMore: false,
+    selectedIndex: 0,
     failedOnly: filters.failed === true,
   });
-  const draw = (): Promise<void> => screen.print(picture(state, screen.size(), Date.now(), plain));
-  const act = (events: readonly InputEvent[], done: (chosen: HistoryCommand | null) => void): void => {
+  const draw = (): Promise<void> => screen.print(picture(state, screen.size(), Date.now(), isPlain));
+  const handleInput = (events: readonly InputEvent[], done: (chosen: HistoryCommand | null) => void): void => {
     for (const event of events) {
       const action = press(state, event, pageOf(screen.size().rows));
       if (action.kind === "accept" || action.kind === "leave") {
         done(action.kind === "accept" ? action.command : null);
         return;
       }
-      state = next(history, filters, action);
+      state = nextState(history, filters, action);
     }
     void draw();
   };
-  return fullScreen({ enter: ENTER_SCREEN, leave: LEAVE_SCREEN, screen, draw, act });
+  return fullScreen({ enter: ENTER_SCREEN, leave: LEAVE_SCREEN, screen, draw, handleInput });
 }
 
-function next(
+function nextState(
   history: History,
   filters: HistorySearchInput,
   action: Extract<FilterAction, { state: FilterState }>,
@@ -101,12 +101,22 @@ function next(
   const before = commands.at(-1)?.id;
   const page = history.search({ ...filtersOf(filters, action.state), ...defined({ before }) });
   const all = [...commands, ...page.commands];
-  return { ...action.state, commands: all, more: page.more, chosen: Math.min(action.state.chosen + 1, all.length - 1) };
+  return {
+    ...action.state,
+    commands: all,
+    hasMore: page.more,
+    selectedIndex: Math.min(action.state.selectedIndex + 1, all.length - 1),
+  };
 }
 
 function search(history: History, filters: HistorySearchInput, state: FilterState): FilterState {
   const { commands, more } = history.search(filtersOf(filters, state));
-  return { ...state, commands, more, chosen: Math.max(0, Math.min(state.chosen, commands.length - 1)) };
+  return {
+    ...state,
+    commands,
+    hasMore: more,
+    selectedIndex: Math.max(0, Math.min(state.selectedIndex, commands.length - 1)),
+  };
 }
 
 function filtersOf(filters: HistorySearchInput, { query, failedOnly }: FilterState): HistorySearchInput {

@@ -27,19 +27,19 @@ interface Imported extends ImportFile {
 }
 
 /**
- * @param chosen `SOURCE` or `SOURCE=FILE`; empty: every history that exists at its usual path
+ * @param sources `SOURCE` or `SOURCE=FILE`; empty: every history that exists at its usual path
  * @throws UsageError
  */
 export function findImports(
-  chosen: readonly string[],
+  sources: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): ImportFile[] {
-  if (chosen.length === 0) {
+  if (sources.length === 0) {
     return importSources
       .map((source) => ({ source, path: usualPlace(source, env) }))
       .filter(({ path }) => fs.existsSync(path));
   }
-  return chosen.map((text) => {
+  return sources.map((text) => {
     const [name, ...file] = text.split("=");
     const source = importSources.find((each) => each === name);
     if (source === undefined) throw new UsageError(`'${name}' is not one of ${importSources.join(", ")}`);

@@ -12,7 +12,7 @@ import { linkOf, machinesOf } from "../session/machines.ts";
 import { nextRequest } from "../session/remote-request.ts";
 
 /** The history of one machine; its answers use names valid for callers here. */
-export class HistoryThere implements Disposable {
+export class RemoteHistory implements Disposable {
   constructor(
     private readonly instance: Instance,
     private readonly machine: string,
@@ -42,19 +42,22 @@ export class HistoryThere implements Disposable {
 /** Searches this machine, the added machines, and those of the fleet that the server here knows. */
 export async function searchEverywhere(
   instance: Instance,
-  here: History,
+  localHistory: History,
   search: HistorySearchInput,
 ): Promise<HistoryPage> {
   const machines = await machinesOf(instance);
   const { values } = await settingsOf(instance);
   const added = machines.addedMachines.map(({ name }) => name);
   const members = (await fleetMachines(instance)).map(({ hostname: name }) => name);
-  const there = [...new Set([...added, ...members])].map((server) => ({
+  const remoteParts = [...new Set([...added, ...members])].map((server) => ({
     server,
-    ask: (own: HistorySearchInput) => new HistoryThere(instance, server).search(own),
+    ask: (own: HistorySearchInput) => new RemoteHistory(instance, server).search(own),
   }));
-  const own = { server: hostname(values.hostname), ask: async (input: HistorySearchInput) => here.search(input) };
+  const own = {
+    server: hostname(values.hostname),
+    ask: async (input: HistorySearchInput) => localHistory.search(input),
+  };
   // Where a person is present, ssh may ask for a password.
   const asks = process.stdin.isTTY && process.stderr.isTTY;
-  return historyOfAll([own, ...there], search, asks ? Number.POSITIVE_INFINITY : undefined);
+  return historyOfAll([own, ...remoteParts], search, asks ? Number.POSITIVE_INFINITY : undefined);
 }

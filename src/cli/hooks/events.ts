@@ -52,7 +52,7 @@ export interface HookReading extends StateReading {
 type Rule = AgentState | ((payload: Payload) => StateReading);
 
 /** Reports the question, if the host includes it. */
-const asks = (payload: Payload): StateReading => {
+const waitingReading = (payload: Payload): StateReading => {
   const { message, title } = payload;
   const tool = payload.tool_name ?? payload.toolName;
   const words = message ?? title ?? (tool === undefined ? undefined : `asks to use ${tool}`);
@@ -64,7 +64,7 @@ const notified =
   (asking: ReadonlySet<string>, finished: ReadonlySet<string> = new Set()) =>
   (payload: Payload): StateReading => {
     const { notification_type: type } = payload;
-    if (type === undefined || asking.has(type)) return asks(payload);
+    if (type === undefined || asking.has(type)) return waitingReading(payload);
     return { state: finished.has(type) ? "done" : null };
   };
 
@@ -74,16 +74,16 @@ const started = ({ source }: Payload): StateReading => ({ state: source === "com
 const claude: Readonly<Record<string, Rule>> = {
   SessionStart: started,
   UserPromptSubmit: "working",
-  PermissionRequest: asks,
+  PermissionRequest: waitingReading,
   // Only the tools that ask a person are hooked here.
-  PreToolUse: asks,
+  PreToolUse: waitingReading,
   PostToolUse: "working",
   Notification: notified(
     new Set(["permission_prompt", "elicitation_dialog", "agent_needs_input", "worker_permission_prompt"]),
     new Set(["idle_prompt"]),
   ),
   Stop: "done",
-  StopFailure: (payload) => ({ ...asks(payload), message: payload.message ?? "its turn failed" }),
+  StopFailure: (payload) => ({ ...waitingReading(payload), message: payload.message ?? "its turn failed" }),
 };
 
 const rules: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
@@ -91,7 +91,7 @@ const rules: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   codex: {
     SessionStart: started,
     UserPromptSubmit: "working",
-    PermissionRequest: asks,
+    PermissionRequest: waitingReading,
     Stop: "done",
     Interrupt: "idle",
   },
@@ -105,9 +105,9 @@ const rules: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     started: "idle",
     busy: "working",
     idle: "done",
-    asks,
+    asks: waitingReading,
     answered: "working",
-    error: (payload) => ({ ...asks(payload), message: payload.message ?? "its turn failed" }),
+    error: (payload) => ({ ...waitingReading(payload), message: payload.message ?? "its turn failed" }),
   },
   "cursor-agent": {
     sessionStart: "idle",
@@ -117,10 +117,10 @@ const rules: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   copilot: {
     sessionStart: "idle",
     userPromptSubmitted: "working",
-    permissionRequest: asks,
+    permissionRequest: waitingReading,
     notification: notified(new Set(["permission_prompt", "elicitation_dialog"]), new Set(["agent_idle"])),
     agentStop: "done",
-    errorOccurred: (payload) => ({ ...asks(payload), message: payload.message ?? "an error occurred" }),
+    errorOccurred: (payload) => ({ ...waitingReading(payload), message: payload.message ?? "an error occurred" }),
   },
   amp: { started: "idle", busy: "working", idle: "done" },
 };

@@ -85,21 +85,24 @@ interface Reading {
  * @throws WshError invalid_layout
  */
 export function readLayout(from: string, cwd: string): ReadLayout {
-  const alone = (tmux: string): ReadLayout => ({ windows: [{ name: null, tree: ofTmux(tmux, []) }], warnings: [] });
-  if (tmuxPattern.test(from)) return alone(from);
+  const singleWindow = (tmux: string): ReadLayout => ({
+    windows: [{ name: null, tree: ofTmux(tmux, []) }],
+    warnings: [],
+  });
+  if (tmuxPattern.test(from)) return singleWindow(from);
   const text = textOf(from);
-  if (tmuxPattern.test(text.trim())) return alone(text.trim());
+  if (tmuxPattern.test(text.trim())) return singleWindow(text.trim());
   const isJson = from.endsWith(".json") || text.trimStart().startsWith("{");
   const { value, lineOf } = notTooDeep(from, () => (isJson ? jsonSource(text, from) : tomlSource(text, from)));
-  const place = (path: Path): string => {
+  const pathText = (path: Path): string => {
     const line = lineOf(path);
     return `${from}${line === null ? "" : `:${line}`}: ${path.length === 0 ? "" : `'${path.join(".")}' `}`;
   };
   const fail = (path: Path, message: string): never => {
-    throw new WshError("invalid_layout", `${place(path)}${message}`, CORRECT);
+    throw new WshError("invalid_layout", `${pathText(path)}${message}`, CORRECT);
   };
   const warnings: string[] = [];
-  const reading: Reading = { cwd, fail, warn: (path, message) => void warnings.push(`${place(path)}${message}`) };
+  const reading: Reading = { cwd, fail, warn: (path, message) => void warnings.push(`${pathText(path)}${message}`) };
   if (!isRecord(value)) return fail([], "must be a table");
   const windows = notTooDeep(from, () =>
     "windows" in value ? readWindows(value, reading) : [readWindow(value, [], reading)],
@@ -194,7 +197,7 @@ function jsonSource(text: string, path: string): LayoutSource {
     throw new WshError("invalid_layout", `${path}:${lineAt(first?.offset ?? 0)}: not valid JSON`, CORRECT);
   }
   return {
-    value: plain(tree),
+    value: plainValue(tree),
     lineOf: (at) => {
       const node = findNodeAtLocation(tree, [...at]) ?? findNodeAtLocation(tree, at.slice(0, -1));
       return node === undefined ? null : lineAt(node.offset);
@@ -202,12 +205,15 @@ function jsonSource(text: string, path: string): LayoutSource {
   };
 }
 
-function plain(node: NonNullable<ReturnType<typeof parseTree>>): unknown {
+function plainValue(node: NonNullable<ReturnType<typeof parseTree>>): unknown {
   const children = node.children ?? [];
-  if (node.type === "array") return children.map(plain);
+  if (node.type === "array") return children.map(plainValue);
   if (node.type !== "object") return node.value;
   return Object.fromEntries(
-    children.map(({ children: [key, value] = [] }) => [String(key?.value), value === undefined ? null : plain(value)]),
+    children.map(({ children: [key, value] = [] }) => [
+      String(key?.value),
+      value === undefined ? null : plainValue(value),
+    ]),
   );
 }
 
@@ -249,15 +255,15 @@ function readTiled({ name, ...rest }: Table, path: Path, reading: Reading): Plan
   if (name !== undefined && (typeof name !== "string" || !isWindowName(name))) {
     reading.fail([...path, "name"], "is not a window name: 1 to 64 characters without : / ~, and not only digits");
   }
-  const named = typeof name === "string" ? name : null;
-  if (!("tmux" in rest)) return { name: named, tree: readNode(rest, path, reading) };
+  const windowName = typeof name === "string" ? name : null;
+  if (!("tmux" in rest)) return { name: windowName, tree: readNode(rest, path, reading) };
   requireKnownKeys(rest, ["tmux", "panes"], path, reading);
   const { tmux, panes = [] } = rest;
   if (typeof tmux !== "string") return reading.fail([...path, "tmux"], "must be text");
   if (!Array.isArray(panes)) return reading.fail([...path, "panes"], "must be a list");
   const programs = panes.map((each, index) => readPane(each, [...path, "panes", index], reading));
   try {
-    return { name: named, tree: ofTmux(tmux, programs) };
+    return { name: windowName, tree: ofTmux(tmux, programs) };
   } catch (thrown) {
     return reading.fail([...path, "tmux"], WshError.from(thrown).message);
   }

@@ -23,10 +23,10 @@ interface Branch {
 }
 
 /** A node in a layout file. */
-interface Saved {
+interface SavedNode {
   readonly [key: string]: unknown;
-  readonly row?: readonly Saved[];
-  readonly column?: readonly Saved[];
+  readonly row?: readonly SavedNode[];
+  readonly column?: readonly SavedNode[];
 }
 
 /** @param ownShell the shell of a pane that names none */
@@ -34,24 +34,24 @@ export function savedWindows(
   layout: OperationOutput<"layout.get">,
   windows: readonly WindowInfo[],
   ownShell: string | undefined,
-): readonly Saved[] {
+): readonly SavedNode[] {
   return layout.windows.map(({ id, name, named = false, tree, floats = [] }) => {
     const window = windows.find((each) => each.id === id);
     const panes = new Map(window?.panes.map((pane) => [pane.id, pane]));
     // With several panes one has the focus; a single pane's focus is implied.
     const description = window?.active === true && layout.windows.length + window.panes.length > 2;
     const node = savedNode(tree as Branch, panes, description, ownShell);
-    const above = floats.map((each) => savedFloat(each as Branch & Saved, panes, description, ownShell));
+    const above = floats.map((each) => savedFloat(each as Branch & SavedNode, panes, description, ownShell));
     return { ...(named ? { name } : {}), ...node, ...(above.length === 0 ? {} : { floats: above }) };
   });
 }
 
 function savedFloat(
-  { x, y, width, height, hidden, border, ...branch }: Branch & Saved,
+  { x, y, width, height, hidden, border, ...branch }: Branch & SavedNode,
   panes: ReadonlyMap<string, PaneInfo>,
   saysFocus: boolean,
   ownShell: string | undefined,
-): Saved {
+): SavedNode {
   return { ...savedNode(branch, panes, saysFocus, ownShell), ...defined({ x, y, width, height, hidden, border }) };
 }
 
@@ -60,7 +60,7 @@ function savedNode(
   panes: ReadonlyMap<string, PaneInfo>,
   saysFocus: boolean,
   ownShell: string | undefined,
-): Saved {
+): SavedNode {
   for (const axis of ["row", "column"] as const) {
     const children = branch[axis];
     if (children === undefined) continue;
@@ -86,11 +86,11 @@ function savedNode(
   return { ...program, ...present({ cwd }), ...defined({ env }), ...chosen };
 }
 
-export function layoutToml(windows: readonly Saved[]): string {
+export function layoutToml(windows: readonly SavedNode[]): string {
   return windows.map((window) => `[[windows]]\n${pairs(window)}`).join("\n");
 }
 
-function pairs(node: Saved): string {
+function pairs(node: SavedNode): string {
   return Object.entries(node)
     .map(([key, value]) => `${keyText(key)} = ${valueText(value, 0)}\n`)
     .join("");
@@ -98,13 +98,13 @@ function pairs(node: Saved): string {
 
 function valueText(value: unknown, depth: number): string {
   // TOML's basic strings are JSON's, except for DEL.
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return inline(value as Saved, depth);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return inline(value as SavedNode, depth);
   if (!Array.isArray(value)) return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
   const indent = "  ".repeat(depth);
   return `[\n${value.map((each) => `${indent}  ${inline(each, depth + 1)},\n`).join("")}${indent}]`;
 }
 
-function inline(node: Saved, depth: number): string {
+function inline(node: SavedNode, depth: number): string {
   const inner = Object.entries(node).map(([key, value]) => `${keyText(key)} = ${valueText(value, depth)}`);
   return inner.length === 0 ? "{}" : `{ ${inner.join(", ")} }`;
 }

@@ -8,7 +8,7 @@ import {
   type RunningProgram,
   type WindowInfo,
 } from "../../protocol/session.ts";
-import { print, printJson, say, shorten, table } from "../print.ts";
+import { print, printJson, printText, shorten, table } from "../print.ts";
 
 /** Longest command and title in a table, in cells. */
 const TEXT_CELLS = 40;
@@ -78,7 +78,7 @@ export function sayLayout(layout: OperationOutput<"layout.get">, windows: readon
       ...floats.flatMap((float) => branchLines(float as Branch, panes, 2)),
     ];
   });
-  return say(`${lines.join("\n")}\n`);
+  return printText(`${lines.join("\n")}\n`);
 }
 
 function branchLines(branch: Branch, panes: ReadonlyMap<string, PaneInfo>, depth: number): string[] {

@@ -47,8 +47,8 @@ export async function fillSession(
     for (const [index, window] of windows.entries()) {
       const first = index === 0 ? firstProgram(windows) : plannedPanes(window.tree)[0];
       if (first === undefined) continue;
-      const own: string = index === 0 ? pane_id : await newWindow(session, window, first);
-      focused = (await fillWindow(instance, own, first, window, index === 0)) ?? focused;
+      const firstPaneId: string = index === 0 ? pane_id : await newWindow(session, window, first);
+      focused = (await fillWindow(instance, firstPaneId, first, window, index === 0)) ?? focused;
     }
     if (focused !== null) await focus(instance, focused);
     const info = await session.call("session.get", {});
@@ -72,26 +72,26 @@ async function newWindow(
 /** @returns the pane to focus, if the layout names one */
 async function fillWindow(
   instance: Instance,
-  own: string,
-  first: PlannedPane,
+  firstPaneId: string,
+  firstPlanned: PlannedPane,
   { name, tree, floats }: PlannedWindow,
   isFirst: boolean,
 ): Promise<string | null> {
-  using session = await SessionClient.open(instance, own);
+  using session = await SessionClient.open(instance, firstPaneId);
   if (isFirst && name !== null) await session.call("window.update", { name });
-  const { title, keep_after_exit } = first;
+  const { title, keep_after_exit } = firstPlanned;
   if (isFirst && (title != null || keep_after_exit != null)) {
     await session.call("pane.update", { title, keep_after_exit });
   }
   const planned = plannedPanes(tree);
   if (planned.length > 1 || floats !== undefined) {
-    const requested = treeWith(tree, new Map([[first, own]]));
+    const requested = treeWith(tree, new Map([[firstPlanned, firstPaneId]]));
     await session.call("layout.set", { tree: requested, ...floatsWith(floats) });
   }
   const focusAt = [...planned, ...(floats ?? [])].findIndex(({ focus: wanted }) => wanted === true);
   if (focusAt === -1) return null;
   const windows = await session.call("window.list", {});
-  return windows.find(({ panes }) => panes.some(({ id }) => id === own))?.panes[focusAt]?.id ?? null;
+  return windows.find(({ panes }) => panes.some(({ id }) => id === firstPaneId))?.panes[focusAt]?.id ?? null;
 }
 
 async function focus(instance: Instance, pane: string): Promise<void> {

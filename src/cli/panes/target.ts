@@ -54,7 +54,7 @@ export interface ParsedArguments<O> {
  * The handler of a subcommand whose first word is an action, `list` by default.
  * @param starts the one action that takes a command behind `--`
  */
-export function acting<A extends string, O>(
+export function paneAction<A extends string, O>(
   starts: A,
   act: (action: A | "list", given: ParsedArguments<O>) => Promise<void>,
 ): (action: A | undefined, all: string[], options: O, command: Command) => Promise<void> {

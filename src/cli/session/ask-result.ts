@@ -1,13 +1,13 @@
 /** Prints the result of a question to a person, and sets the exit code accordingly. */
 import type { AskResult } from "../../protocol/ask-result.ts";
-import { complain, say } from "../print.ts";
+import { complain, printText } from "../print.ts";
 
 /** The answer is no, or the question was dismissed. */
 const NO = 1;
 /** The timeout came first, as in timeout(1). */
 const TIMED_OUT = 124;
 
-const ends: Readonly<Record<NonNullable<AskResult["decided_by"]>, string>> = {
+const endReasons: Readonly<Record<NonNullable<AskResult["decided_by"]>, string>> = {
   answered: "answered",
   dismissed: "the person dismissed the question",
   timeout: "the question timed out",
@@ -27,18 +27,18 @@ export async function printAnswer(result: AskResult): Promise<void> {
     return;
   }
   if (decided_by !== "answered") {
-    complain(`${ends[decided_by ?? "cancelled"]}${reason === undefined ? "" : `: ${reason}`}`);
+    complain(`${endReasons[decided_by ?? "cancelled"]}${reason === undefined ? "" : `: ${reason}`}`);
     return;
   }
-  if (typeof answer === "boolean") await say(answer ? "yes\n" : "no\n");
+  if (typeof answer === "boolean") await printText(answer ? "yes\n" : "no\n");
   else if (answer !== undefined)
-    await say(
+    await printText(
       [answer]
         .flat()
         .map((line) => `${line}\n`)
         .join(""),
     );
-  else if (program_state !== undefined) await say(`${program_state}\n`);
+  else if (program_state !== undefined) await printText(`${program_state}\n`);
 }
 
 export function exitCodeOf({ state, decided_by, answer }: AskResult): number {

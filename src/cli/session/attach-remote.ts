@@ -3,7 +3,7 @@ import type { AttachOptions } from "../../attach/attach.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isAddress, parseAddress } from "../../protocol/machines.ts";
 import { formatPlace, parseTarget, sessionId } from "../../protocol/names.ts";
-import { attachHere } from "./attach-terminal.ts";
+import { attachTerminal } from "./attach-terminal.ts";
 import { SessionClient } from "./client.ts";
 import { linkOf } from "./machines.ts";
 
@@ -15,7 +15,7 @@ type Options = Pick<
 };
 
 /** @returns the exit code */
-export async function attachThere(
+export async function attachRemote(
   instance: Instance,
   machine: string,
   target: string,
@@ -23,19 +23,19 @@ export async function attachThere(
 ): Promise<number> {
   parseTarget(target);
   const link = await linkOf(instance, machine);
-  const called = isAddress(machine) ? parseAddress(machine).host : machine;
+  const hostName = isAddress(machine) ? parseAddress(machine).host : machine;
   // Reports a missing target before the terminal is changed.
   using session = await SessionClient.open(instance, formatPlace({ machine, target }));
   const { info } = session;
   const id = info === null ? target : info.id.slice(machine.length + 1);
-  const { exitCode } = await attachHere(instance, {
+  const { exitCode } = await attachTerminal(instance, {
     ...options,
-    name: `${called}/${info === null ? target : info.name.slice(machine.length + 1)}`,
+    name: `${hostName}/${info === null ? target : info.name.slice(machine.length + 1)}`,
     session: null,
     socket: link.dial(target),
-    there: {
-      machine: called,
-      again: async (switched) => link.dial(switched === null ? id : sessionId(switched)),
+    remote: {
+      machine: hostName,
+      redial: async (switched) => link.dial(switched === null ? id : sessionId(switched)),
     },
   });
   return exitCode;

@@ -22,7 +22,7 @@ interface AttachEnd {
   readonly exitCode: number;
 }
 
-export async function attachHere(
+export async function attachTerminal(
   instance: Instance,
   options: Omit<
     AttachOptions,
@@ -34,17 +34,17 @@ export async function attachHere(
     /** The prefix key, if a flag names it. */
     readonly prefixKey?: string | undefined;
     /** The session's machine, and a function that finds a session of it again. */
-    readonly there?: { readonly machine: string; again(switched: number | null): Promise<Dial> };
+    readonly remote?: { readonly machine: string; redial(switched: number | null): Promise<Dial> };
   },
 ): Promise<AttachEnd> {
-  const around = await socketAround(process.env);
+  const surroundingSocket = await socketAround(process.env);
   const { socket } = options;
-  if (around !== null && typeof socket === "string") {
+  if (surroundingSocket !== null && typeof socket === "string") {
     const { refuseMirror } = await import("../../viewer/switcher/mirrors.ts");
-    await refuseMirror(instance, around, { ...options, socket });
+    await refuseMirror(instance, surroundingSocket, { ...options, socket });
   }
   requireTerminal("`wsh screen` prints what a session shows, `wsh output` what it printed, `wsh send` types.");
-  const { there } = options;
+  const { remote } = options;
   const flags = { prefix_key: options.prefixKey };
   const settings = await settingsOf(instance, flags);
   const { title, clipboard_command } = settings.values;
@@ -60,18 +60,18 @@ export async function attachHere(
   });
   const { outcome, name, terminalTakes } = await attach({
     ...options,
-    ...(there === undefined ? {} : { far: { machine: there.machine, leave: leaveBy(prefix) } }),
+    ...(remote === undefined ? {} : { far: { machine: remote.machine, leave: leaveHint(prefix) } }),
     again: (switched) =>
-      there === undefined ? servedAt(instance, switched ?? options.session) : there.again(switched),
-    around,
-    brings: there === undefined ? broughtNames(settings.values) : null,
+      remote === undefined ? servedAt(instance, switched ?? options.session) : remote.redial(switched),
+    around: surroundingSocket,
+    brings: remote === undefined ? broughtNames(settings.values) : null,
     person,
     agent: agentAt(process.pid),
-    watch: there === undefined ? undefined : (changed) => void watchConfig(instance.configFile, changed),
+    watch: remote === undefined ? undefined : (changed) => void watchConfig(instance.configFile, changed),
     titles: title === "on",
     copies: clipboard_command === "auto",
   });
-  const called = name === null ? options.name : formatPlace({ machine: there?.machine ?? null, target: name });
+  const called = name === null ? options.name : formatPlace({ machine: remote?.machine ?? null, target: name });
   // Printed after the session's screen has gone, where the person can read it.
   if (terminalTakes) faults.forEach(complain);
   if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, called))}\n`);
@@ -80,13 +80,13 @@ export async function attachHere(
 
 /**
  * The person's terminal settings.
- * @param fault receives errors of keys in the file, which then have no effect
+ * @param onFault receives errors of keys in the file, which then have no effect
  * @throws WshError invalid_setting without it
  */
 async function personOf(
   instance: Instance,
   settings: LoadedSettings,
-  fault?: (message: string) => void,
+  onFault?: (message: string) => void,
 ): Promise<Person> {
   const { mode_keys: modeKeys, repeat_time: repeatMs, colours: colors, underlines } = settings.values;
   const { escape_ms: escapeMs, key_help_ms: keyHelpMs } = settings.values;
@@ -94,14 +94,14 @@ async function personOf(
   const { prefix: prefixKey, changes: bindings } = await bindingsOf(
     instance,
     settings,
-    fault && ((error) => fault(ignored(error))),
+    onFault && ((error) => onFault(ignored(error))),
   );
-  const prefix = isFlag || fault === undefined ? parsePrefix(prefixKey) : prefixOf(prefixKey, fault);
+  const prefix = isFlag || onFault === undefined ? parsePrefix(prefixKey) : prefixOf(prefixKey, onFault);
   return { prefix, modeKeys, repeatMs, escapeMs, keyHelpMs, colors, underlines, bindings };
 }
 
 /** Prints how to detach, before anything else is shown. */
-function leaveBy(prefix: Prefix | null): string {
+function leaveHint(prefix: Prefix | null): string {
   return prefix === null ? "" : ` (${prefix.label} ${prefix.label} detaches)`;
 }
 

@@ -23,19 +23,19 @@ export interface PersonBindings {
 
 /**
  * The person's changes to the key tables.
- * @param fault receives the error of an entry, which then has no effect
+ * @param onFault receives the error of an entry, which then has no effect
  * @throws WshError invalid_setting without it
  */
 export async function bindingsOf(
   instance: Instance,
   settings: LoadedSettings,
-  fault?: (error: WshError) => void,
+  onFault?: (error: WshError) => void,
 ): Promise<PersonBindings> {
   const { keys, values } = settings;
-  if (fault === undefined) parsePrefix(prefixKeyOf(settings));
+  if (onFault === undefined) parsePrefix(prefixKeyOf(settings));
   const preset =
     values.prefix_preset === "tmux" ? (await import("../../keys/tmux-preset.ts")).tmuxPresetFor : () => ({});
-  const configured = keys.length === 0 ? {} : await configuredIn(settings, fault);
+  const configured = keys.length === 0 ? {} : await configuredKeys(settings, onFault);
   const before: KeyChanges = { ...preset(null), ...configured };
   const { tmux, prefix } = await byTmux(instance, { modeKeys: values.mode_keys, before });
   const isFlag = settings.originOf("prefix_key").from === "flag";
@@ -46,18 +46,18 @@ export async function bindingsOf(
 /** The bindings of `wsh tmux bind-key` in the instance, and the prefix key of `set -g prefix`. */
 async function byTmux(
   instance: Instance,
-  around: Parameters<typeof tmuxChanges>[1],
+  context: Parameters<typeof tmuxChanges>[1],
 ): Promise<{ readonly tmux: KeyChanges; readonly prefix: string | null }> {
   const { StateFile } = await import("../../tmux/instance/state-file.ts");
   const { tables, session } = new StateFile(instance).read();
   const hasKeys = Object.keys(tables).length > 0;
-  const tmux = hasKeys ? (await import("../../tmux/bindings/changes.ts")).tmuxChanges(tables, around) : {};
+  const tmux = hasKeys ? (await import("../../tmux/bindings/changes.ts")).tmuxChanges(tables, context) : {};
   if (session.prefix === undefined) return { tmux, prefix: null };
   const { optionPrefix } = await import("../../tmux/bindings/key-names.ts");
   return { tmux, prefix: optionPrefix(session.prefix) };
 }
 
-async function configuredIn({ keys }: LoadedSettings, fault?: (error: WshError) => void): Promise<KeyChanges> {
+async function configuredKeys({ keys }: LoadedSettings, onFault?: (error: WshError) => void): Promise<KeyChanges> {
   // Loaded only if there is such a table.
   const [{ configuredBindings }, { TARGET_PARAMETER }, { lineCall, operationNamed, requireTakes }] = await Promise.all([
     import("../../keys/configured.ts"),
@@ -74,7 +74,7 @@ async function configuredIn({ keys }: LoadedSettings, fault?: (error: WshError) 
       requireTakes(operationNamed(name), input);
       requireEffect(operationNamed(name));
     },
-    ...defined({ fault }),
+    ...defined({ fault: onFault }),
   });
 }
 

@@ -58,7 +58,7 @@ export class SessionClient implements Disposable {
     /** The connection to the process of the target's pane. */
     public connection: Connection,
     /** The connection to the session's process; the same one, unless the target is a view. */
-    private whole: Connection,
+    private sessionConnection: Connection,
     /** The session when the connection opened, with the id of the target's pane. */
     readonly info: SessionInfo | null,
     private readonly target: string,
@@ -79,65 +79,70 @@ export class SessionClient implements Disposable {
     if (socket !== null && machine !== null)
       throw new WshError("access_denied", "a grant does not reach other machines");
     const parsed = parseTarget(target);
-    const where =
+    const address =
       socket !== null
         ? atGrant(socket, target)
         : machine === null
-          ? await placeHere(instance, target)
-          : await placeThere(instance, machine, target);
-    const client = await SessionClient.connect(where, target, events).catch((thrown) => {
-      throw where.failure(thrown);
+          ? await localAddress(instance, target)
+          : await remoteAddress(instance, machine, target);
+    const client = await SessionClient.connect(address, target, events).catch((thrown) => {
+      throw address.failure(thrown);
     });
     client.instance = instance;
     try {
       if (client.info !== null && panesOf(client.info).length < 2) requirePane(client.info, parsed);
-      return machine === null ? client : client.named(machine, await linkTo(instance, machine));
+      return machine === null ? client : client.withMachine(machine, await linkTo(instance, machine));
     } catch (error) {
       client[Symbol.dispose]();
       throw error;
     }
   }
 
-  private static async connect(where: Where, target: string, events: ConnectionEvents): Promise<SessionClient> {
-    const { connection, hello } = await where.first(events);
+  private static async connect(
+    address: SessionAddress,
+    target: string,
+    events: ConnectionEvents,
+  ): Promise<SessionClient> {
+    const { connection, hello } = await address.openSession(events);
     const info = hello.info ?? null;
-    const name = info?.name ?? where.called;
-    const isMany = info !== null && (panesOf(info).length > 1 || mayBeElsewhere(info));
+    const name = info?.name ?? address.label;
+    const isMany = info !== null && (panesOf(info).length > 1 || mayHaveMoved(info));
     const isPane = parseTarget(target).kind === "pane";
     if (!isMany)
       return new SessionClient(name, connection, connection, info, target, isPane ? target : (info?.pane_id ?? target));
-    return SessionClient.ofPane(where, name, connection, info, target, events);
+    return SessionClient.connectPane(address, name, connection, info, target, events);
   }
 
   /** One request resolves which of several panes is the target; for a view its own process is asked. */
-  private static async ofPane(
-    where: Where,
+  private static async connectPane(
+    address: SessionAddress,
     name: string,
-    whole: Connection,
+    sessionConnection: Connection,
     info: SessionInfo,
     target: string,
     events: ConnectionEvents,
   ): Promise<SessionClient> {
     try {
       const context = { caller: cliCaller, access: "admin", target } as const;
-      const resolved = v.parse(PaneProcessSchema, await whole.request("peer.resolve", {}, context));
+      const resolved = v.parse(PaneProcessSchema, await sessionConnection.request("peer.resolve", {}, context));
       const { pane } = resolved;
       const own = { ...info, pane_id: pane };
-      if (where.isHere(resolved)) return new SessionClient(name, whole, whole, own, target, pane);
-      whole.listen({});
-      const { connection } = await where.pane(resolved, events);
-      return new SessionClient(name, connection, whole, own, target, pane);
+      if (address.isSameProcess(resolved))
+        return new SessionClient(name, sessionConnection, sessionConnection, own, target, pane);
+      sessionConnection.listen({});
+      const { connection } = await address.pane(resolved, events);
+      return new SessionClient(name, connection, sessionConnection, own, target, pane);
     } catch (error) {
-      whole.close();
+      sessionConnection.close();
       throw error;
     }
   }
 
   /** A copy with the names used on this machine. */
-  private named(machine: string, link: Link): SessionClient {
-    const { name, connection, whole, info, target, pane } = this;
+  private withMachine(machine: string, link: Link): SessionClient {
+    const { name, connection, sessionConnection, info, target, pane } = this;
     const own = info === null ? null : addressedSession(machine, info);
-    return new SessionClient(`${machine}/${name}`, connection, whole, own, target, pane, machine, link);
+    return new SessionClient(`${machine}/${name}`, connection, sessionConnection, own, target, pane, machine, link);
   }
 
   /** @throws WshError of the operation; session_crashed, session_not_found when the session process ends meanwhile */
@@ -156,16 +161,16 @@ export class SessionClient implements Disposable {
       waits: reportWaiting,
     } as const;
     const ask = async (asked: RequestMeta = {}, sent: unknown = input): Promise<unknown> => {
-      const connection = isForOne ? this.connection : this.whole;
+      const connection = isForOne ? this.connection : this.sessionConnection;
       return connection.request(operation, sent, { ...context, ...asked });
     };
     if (this.remote === null || machine === null) {
-      const asked = isForOne ? this.connection : this.whole;
+      const asked = isForOne ? this.connection : this.sessionConnection;
       return (await ask().catch(async (thrown) => {
         throw asked.isClosed ? await this.lostError(asked.path, thrown) : thrown;
       })) as OperationOutput<N>;
     }
-    const result = await this.askThere(this.remote, operation, input, signal, ask);
+    const result = await this.askRemote(this.remote, operation, input, signal, ask);
     const { addressedAnswer } = await import("../../cluster/checked-answer.ts");
     return addressedAnswer(machine, operation, result) as OperationOutput<N>;
   }
@@ -174,11 +179,11 @@ export class SessionClient implements Disposable {
   async requireAhead<N extends OperationNameOf<"session">>(op: N, input: OperationInput<N>): Promise<void> {
     const waits = reportWaiting;
     const context = { caller: cliCaller, access: "admin", target: this.target, waits } as const;
-    await this.whole.request("peer.leave", { op, input, ahead: true }, context);
+    await this.sessionConnection.request("peer.leave", { op, input, ahead: true }, context);
   }
 
   /** Reconnects after a lost connection, and repeats the request under its id, so that it is performed once. */
-  private async askThere(
+  private async askRemote(
     remote: Link,
     operation: OperationName,
     input: unknown,
@@ -187,8 +192,8 @@ export class SessionClient implements Disposable {
   ): Promise<unknown> {
     const { askOverStream } = await import("./remote-request.ts");
     return askOverStream(remote, { operation, target: this.target, input, signal }, ask, {
-      isLost: () => this.connection.isClosed || this.whole.isClosed,
-      again: () => this.reopen(),
+      isLost: () => this.connection.isClosed || this.sessionConnection.isClosed,
+      reopen: () => this.reopen(),
     });
   }
 
@@ -197,13 +202,13 @@ export class SessionClient implements Disposable {
     const { remote } = this;
     if (remote === null) return;
     this[Symbol.dispose]();
-    const next = await SessionClient.connect(atLink(remote, this.target), this.target, {});
+    const next = await SessionClient.connect(addressAtLink(remote, this.target), this.target, {});
     this.connection = next.connection;
-    this.whole = next.whole;
+    this.sessionConnection = next.sessionConnection;
   }
 
   /** The object reported as gone: the session, or the pane if the session may continue without it. */
-  get whatEnds(): string {
+  get endSubject(): string {
     return this.info !== null && panesOf(this.info).length > 1
       ? `pane '${this.info.pane_id}' of session '${this.name}'`
       : `session '${this.name}'`;
@@ -211,7 +216,7 @@ export class SessionClient implements Disposable {
 
   [Symbol.dispose](): void {
     this.connection.close();
-    this.whole.close();
+    this.sessionConnection.close();
   }
 
   /** The error for a session process whose connection closed before its answer, in the server's words. */
@@ -255,46 +260,46 @@ function panesOf({ windows }: SessionInfo): readonly unknown[] {
  * Whether another process may have the only pane: a window that came from another session. A session's own first pane
  * has the session's number.
  */
-function mayBeElsewhere({ id, pane_id: pane }: SessionInfo): boolean {
+function mayHaveMoved({ id, pane_id: pane }: SessionInfo): boolean {
   return id.replace("@s", "@") !== pane;
 }
 
-type Opened = ReturnType<typeof Connection.open>;
+type OpenedConnection = ReturnType<typeof Connection.open>;
 
 /** The processes of a session and its views, here or on another machine. */
-interface Where {
+interface SessionAddress {
   /** The session's name in messages until its process reports its name. */
-  readonly called: string;
-  first(events: ConnectionEvents): Opened;
+  readonly label: string;
+  openSession(events: ConnectionEvents): OpenedConnection;
   /** Whether the pane belongs to the same process. */
-  isHere(resolved: PaneProcess): boolean;
-  pane(resolved: PaneProcess, events: ConnectionEvents): Opened;
+  isSameProcess(resolved: PaneProcess): boolean;
+  pane(resolved: PaneProcess, events: ConnectionEvents): OpenedConnection;
   /** The error for a session that could not be reached. */
   failure(thrown: unknown): WshError;
 }
 
-async function placeHere(instance: Instance, target: string): Promise<Where> {
+async function localAddress(instance: Instance, target: string): Promise<SessionAddress> {
   const entry = await findOrShow(instance, target);
-  const called = entry.name ?? paneId(entry.id);
+  const label = entry.name ?? paneId(entry.id);
   return {
-    called,
-    first: (events) => Connection.open(entry.socket, "cli", events),
-    isHere: ({ socket }) => socket === entry.socket,
+    label,
+    openSession: (events) => Connection.open(entry.socket, "cli", events),
+    isSameProcess: ({ socket }) => socket === entry.socket,
     pane: ({ socket }, events) => Connection.open(socket, "cli", events),
     failure(thrown) {
       const error = connectFailure(thrown, entry.socket);
       if (error.code !== "session_not_found") return error;
-      return new WshError("session_not_found", `session '${called}' no longer has a process`, {}, { cause: thrown });
+      return new WshError("session_not_found", `session '${label}' no longer has a process`, {}, { cause: thrown });
     },
   };
 }
 
 /** The socket of a grant serves all of its panes. */
-function atGrant(path: string, target: string): Where {
+function atGrant(path: string, target: string): SessionAddress {
   return {
-    called: target,
-    first: (events) => Connection.open(path, "cli", events),
-    isHere: () => true,
+    label: target,
+    openSession: (events) => Connection.open(path, "cli", events),
+    isSameProcess: () => true,
     pane: (_, events) => Connection.open(path, "cli", events),
     failure: (thrown) => {
       const hint = "A sandbox's rights end with its grant: start it again with `wsh grant`.";
@@ -303,8 +308,8 @@ function atGrant(path: string, target: string): Where {
   };
 }
 
-async function placeThere(instance: Instance, machine: string, target: string): Promise<Where> {
-  return atLink(await linkTo(instance, machine), target);
+async function remoteAddress(instance: Instance, machine: string, target: string): Promise<SessionAddress> {
+  return addressAtLink(await linkTo(instance, machine), target);
 }
 
 async function linkTo(instance: Instance, machine: string): Promise<Link> {
@@ -312,16 +317,16 @@ async function linkTo(instance: Instance, machine: string): Promise<Link> {
   return linkOf(instance, machine);
 }
 
-function atLink(link: Link, target: string): Where {
-  const open = async (there: string, events: ConnectionEvents): Opened => {
+function addressAtLink(link: Link, target: string): SessionAddress {
+  const open = async (there: string, events: ConnectionEvents): OpenedConnection => {
     const { openRemote } = await import("../../cluster/remote-connection.ts");
     return openRemote(link, link.dial(there), events);
   };
   return {
-    called: target,
-    first: (events) => open(target, events),
+    label: target,
+    openSession: (events) => open(target, events),
     // The path is the other machine's: that machine finds the pane's owner.
-    isHere: () => false,
+    isSameProcess: () => false,
     pane: ({ pane }, events) => open(pane, events),
     failure: (thrown) => WshError.from(thrown),
   };

@@ -7,7 +7,7 @@ import { settingsOf } from "../instance.ts";
 import { cliCaller } from "./client.ts";
 
 /** @returns null for a person, or for an agent with a person's full permission */
-export async function concealmentHere(instance: Instance): Promise<Concealment | null> {
+export async function localConcealment(instance: Instance): Promise<Concealment | null> {
   if (agentOfCaller(cliCaller) === null) return null;
   const [{ concealedFrom }, { rememberedPrivate }, { findAll }, { values }] = await Promise.all([
     import("../../secrets/allowed-agents.ts"),

@@ -11,15 +11,15 @@ import { cliCaller } from "./client.ts";
 const ANSWER_MS = 2_000;
 const AnswerSchema = v.object({ fault: v.nullable(v.string()), settings: v.record(v.string(), v.unknown()) });
 
-interface InForce {
+interface EffectiveSettings {
   readonly session: string;
   /** Null: it did not answer, or is of another version. */
   readonly answer: v.InferOutput<typeof AnswerSchema> | null;
 }
 
 /** @param reload reload the settings first */
-export function settingsInForce(instance: Instance, reload: boolean): Promise<InForce[]> {
-  const ask = async (socket: string): Promise<InForce["answer"]> => {
+export function effectiveSettings(instance: Instance, reload: boolean): Promise<EffectiveSettings[]> {
+  const ask = async (socket: string): Promise<EffectiveSettings["answer"]> => {
     const { connection } = await Connection.open(socket, "cli");
     try {
       const context = { caller: cliCaller, access: "admin" } as const;
@@ -30,7 +30,7 @@ export function settingsInForce(instance: Instance, reload: boolean): Promise<In
   };
   return Promise.all(
     listSessions(instance).map(async ({ id, name, session, socket }) => {
-      const answer = await orUntil<InForce["answer"]>(
+      const answer = await orUntil<EffectiveSettings["answer"]>(
         ask(socket).catch(() => null),
         { ms: ANSWER_MS },
         () => null,

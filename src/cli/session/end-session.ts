@@ -37,22 +37,22 @@ export async function endSession(
     return { name: there.name, ended };
   }
   const { id, name, session: number, socket } = findSession(instance, parseTarget(target));
-  const called = name ?? paneId(id);
+  const label = name ?? paneId(id);
   try {
     using session = await SessionClient.open(instance, target);
     const { ended } = await session.call("session.kill", { reason });
-    return { name: called, ended };
+    return { name: label, ended };
   } catch (thrown) {
     const pid = WshError.from(thrown).code === "session_unavailable" ? listenerPid(socket) : null;
     if (pid === null || cliCaller.agent !== undefined) throw thrown;
     process.kill(pid, "SIGKILL");
-    warn(`session '${called}' did not answer: its process was killed`);
+    warn(`session '${label}' did not answer: its process was killed`);
     await untilDead(socket);
     await cleanStale(instance, [id]);
     // Removes all its files, as for any ended session.
     if (number !== null) removeSession(sessionDir(instance, number));
   }
-  return { name: called, ended: [] };
+  return { name: label, ended: [] };
 }
 
 export async function untilDead(socket: string): Promise<void> {

@@ -22,10 +22,10 @@ export const UNKNOWN = 125;
 /** With --until: the command ended first, or cannot become ready. */
 const NOT_READY = 1;
 
-type Ready = OperationOutput<"exec">;
+type ExecResult = OperationOutput<"exec">;
 
 /** Prints a typed command's output, and returns its exit code. */
-export async function sayTyped(result: Ready, { json }: ExecOptions): Promise<void> {
+export async function printTyped(result: ExecResult, { json }: ExecOptions): Promise<void> {
   const { state, exit_code, signal, output = "" } = result;
   for (const warning of result.warnings ?? []) complain(warning);
   const cut = state === "running" || state === "interrupted" || state === "killed";
@@ -35,19 +35,19 @@ export async function sayTyped(result: Ready, { json }: ExecOptions): Promise<vo
 }
 
 /** Prints the identifier of a command that runs in the background, or the reason why it is not ready. */
-export async function sayReady(ready: Ready, { json, until = [] }: ExecOptions, name: string): Promise<void> {
+export async function printReady(ready: ExecResult, { json, until = [] }: ExecOptions, name: string): Promise<void> {
   const { decided_by: by, exit_code, signal, output = "", reason } = ready;
-  const runs = ready.state === "running";
+  const isRunning = ready.state === "running";
   for (const warning of ready.warnings ?? []) complain(warning);
-  const holds = until.some((each) => (typeof each === "string" ? each : each.type) === by);
-  if (!holds) {
+  const isMet = until.some((each) => (typeof each === "string" ? each : each.type) === by);
+  if (!isMet) {
     const ended = codeOf(exit_code ?? null, signal ?? null);
-    process.exitCode = by === "timeout" ? TIMED_OUT : runs || ended === 0 ? NOT_READY : ended;
+    process.exitCode = by === "timeout" ? TIMED_OUT : isRunning || ended === 0 ? NOT_READY : ended;
     complain(reason ?? (by === "timeout" ? "timed out before the command was ready" : "the command has ended"));
   }
   if (json === true) return printJson(ready);
-  if (!holds && output !== "") process.stderr.write(`${output.trimEnd()}\n`);
-  if (holds || runs) await print(`${name}\n`);
+  if (!isMet && output !== "") process.stderr.write(`${output.trimEnd()}\n`);
+  if (isMet || isRunning) await print(`${name}\n`);
 }
 
 /** The command's record, at its end or at the end of the wait. */
@@ -71,17 +71,17 @@ export async function endedAfterLoss(
   signal: AbortSignal,
   look: () => Promise<CommandRecord>,
 ): Promise<CommandRecord> {
-  if (session.machine === null || !isAway(thrown)) throw thrown;
+  if (session.machine === null || !isUnreachable(thrown)) throw thrown;
   for (const until = performance.now() + intervals.peerAgain; ; await pause(RETRY_MS, signal)) {
     try {
       return await look();
     } catch (again) {
-      if (!isAway(again) || signal.aborted || performance.now() > until) throw again;
+      if (!isUnreachable(again) || signal.aborted || performance.now() > until) throw again;
     }
   }
 }
 
-function isAway(thrown: unknown): boolean {
+function isUnreachable(thrown: unknown): boolean {
   const { code } = WshError.from(thrown);
   return code === "session_unavailable" || code === "machine_unreachable";
 }
@@ -117,7 +117,7 @@ export interface StartedExec {
  * On another machine, a lost connection leaves unknown whether the command was started, or how it ended: prints that,
  * and how to resume it. Rethrows any other error.
  */
-export async function sayUnknown(
+export async function reportUnknown(
   { name, id, command }: StartedExec,
   { json, resume }: ExecOptions,
   thrown: unknown,

@@ -23,16 +23,16 @@ export function onInterrupt(first: () => void, next: () => void): Disposable {
  *
  * @param started called only on a signal: the id of the session or the pane, once it exists
  */
-export function endedWithUs(
+export function endWithProcess(
   instance: Instance,
   { background, until }: ExecOptions,
   started: () => Promise<string>,
-  ending: "session.kill" | "pane.close" = "session.kill",
+  endOperation: "session.kill" | "pane.close" = "session.kill",
 ): Disposable | null {
   if (background === true || until !== undefined) return null;
   return onEndSignal(async () => {
     using session = await SessionClient.open(instance, await started());
-    await session.call(ending, {});
+    await session.call(endOperation, {});
   });
 }
 

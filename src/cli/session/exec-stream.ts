@@ -27,13 +27,13 @@ export class ExecStream implements Disposable {
   private queued = 0;
   private printing = false;
   /** Whether the followed command is known. */
-  private isOurs = false;
+  private isFollowing = false;
   private record: CommandRecord | null = null;
-  private lost = false;
+  private isLost = false;
   /** Bytes printed, and bytes that arrive again and are skipped. */
   private printed = 0;
   private skipped = 0;
-  private over = Promise.withResolvers<void>();
+  private ended = Promise.withResolvers<void>();
 
   private constructor(
     private readonly session: SessionClient,
@@ -53,7 +53,7 @@ export class ExecStream implements Disposable {
     for (let isAgain = false; ; isAgain = true) {
       const client = await stream.connect(instance);
       try {
-        await stream.ask(null);
+        await stream.requestOutput(null);
         return stream;
       } catch (thrown) {
         const isLost = (): boolean => client.connection.isClosed;
@@ -72,14 +72,14 @@ export class ExecStream implements Disposable {
       close: () => this.closed(),
     });
     // The earlier connection's loss no longer counts.
-    this.over = Promise.withResolvers<void>();
-    this.lost = client.connection.isClosed;
+    this.ended = Promise.withResolvers<void>();
+    this.isLost = client.connection.isClosed;
     this.client = client;
     return client;
   }
 
   private closed(): void {
-    this.lost = true;
+    this.isLost = true;
     this.settle();
   }
 
@@ -89,19 +89,19 @@ export class ExecStream implements Disposable {
    * @throws WshError session_unavailable when the session or the pane ends meanwhile
    */
   async follow(id: number, signal: AbortSignal): Promise<CommandRecord> {
-    await this.ask(id);
-    this.isOurs = true;
+    await this.requestOutput(id);
+    this.isFollowing = true;
     void this.pump();
     this.settle();
-    await orUntil(this.over.promise, { signal }, () => {});
+    await orUntil(this.ended.promise, { signal }, () => {});
     if (this.record !== null && this.queued === 0) return this.record;
-    if (!signal.aborted) throw new WshError("session_unavailable", `${this.session.whatEnds} is gone`);
+    if (!signal.aborted) throw new WshError("session_unavailable", `${this.session.endSubject} is gone`);
     return this.session.call("commands.get", { id });
   }
 
   /** Continues after the printed output, over another connection. @throws as `open` and `follow` */
   async followAgain(instance: Instance, id: number, signal: AbortSignal): Promise<CommandRecord> {
-    this.isOurs = false;
+    this.isFollowing = false;
     this.record = null;
     this.skipped = this.printed;
     await this.connect(instance);
@@ -112,7 +112,7 @@ export class ExecStream implements Disposable {
     this.client?.[Symbol.dispose]();
   }
 
-  private async ask(id: number | null): Promise<void> {
+  private async requestOutput(id: number | null): Promise<void> {
     const { machine } = this.session;
     const context = { caller: cliCaller, access: "admin", target: this.client?.pane ?? "" } as const;
     await this.client?.connection.request("peer.follow", { id }, context).catch(async (thrown) => {
@@ -125,7 +125,7 @@ export class ExecStream implements Disposable {
     if (message.type === messageTypes.output) {
       this.queue.push(message.payload);
       this.queued += message.payload.length;
-      if (this.isOurs && this.queued > ENOUGH_BYTES) this.client?.connection.pause();
+      if (this.isFollowing && this.queued > ENOUGH_BYTES) this.client?.connection.pause();
       void this.pump();
       return;
     }
@@ -146,7 +146,7 @@ export class ExecStream implements Disposable {
   }
 
   private async pump(): Promise<void> {
-    if (this.printing || !this.isOurs) return;
+    if (this.printing || !this.isFollowing) return;
     this.printing = true;
     while (this.queued > 0) {
       const bytes = Buffer.concat(this.queue);
@@ -163,7 +163,7 @@ export class ExecStream implements Disposable {
   }
 
   private settle(): void {
-    if (this.isOurs && this.queued === 0 && (this.record !== null || this.lost)) this.over.resolve();
-    if (!this.isOurs && this.lost) this.over.resolve();
+    if (this.isFollowing && this.queued === 0 && (this.record !== null || this.isLost)) this.ended.resolve();
+    if (!this.isFollowing && this.isLost) this.ended.resolve();
   }
 }

@@ -16,19 +16,22 @@ const COPY_MS = 20 * 60_000;
  * @returns whether it is there now
  * @throws WshError machine_unreachable with the error on that machine
  */
-export async function installThere(system: string, way: SshTransport): Promise<boolean> {
+export async function installRemote(system: string, transport: SshTransport): Promise<boolean> {
   const program = process.execPath;
   const ownSystem = `${os.type()} ${machineOf(os.arch())}`;
   if (normal(system) !== ownSystem || !isOurs(program)) {
-    complain(`${way.host} has no wsh, and this one (${ownSystem}) cannot run there (${system}).`);
+    complain(`${transport.host} has no wsh, and this one (${ownSystem}) cannot run there (${system}).`);
     return false;
   }
   const megabytes = Math.round(fs.statSync(program).size / 1_000_000);
-  const question = `${way.host} has no wsh. Copy this one (${VERSION}, ${megabytes} MB) to ~/.local/bin there?`;
+  const question = `${transport.host} has no wsh. Copy this one (${VERSION}, ${megabytes} MB) to ~/.local/bin there?`;
   if (!(await confirmed(question))) return false;
   const hasher = new Bun.CryptoHasher("sha256");
   for await (const part of Bun.file(program).stream()) hasher.update(part);
-  const stdout = await way.run(installScript(hasher.digest("hex")), { timeoutMs: COPY_MS, input: Bun.file(program) });
+  const stdout = await transport.run(installScript(hasher.digest("hex")), {
+    timeoutMs: COPY_MS,
+    input: Bun.file(program),
+  });
   const answer = parsedHello(stdout);
   if (answer?.word === "installed") return true;
   throw new WshError("machine_unreachable", `the copy failed: ${answer?.word ?? "no reply"} ${answer?.rest ?? ""}`);

@@ -25,7 +25,7 @@ interface MachineSessions {
   readonly machine: string;
   /** Named for callers here; with `as_of`, the state of the machine's last answer. */
   readonly sessions: readonly SessionInfo[];
-  readonly trouble: WshError | null;
+  readonly error: WshError | null;
 }
 
 /** Every machine. If the person may be asked for a password, the added ones are asked one after another. */
@@ -43,7 +43,7 @@ export async function shownMachine(instance: Instance, name: string): Promise<Se
     if (member !== undefined) return member;
   }
   const link = machines.link(name);
-  const { sessions, trouble } = await ask(instance, link);
+  const { sessions, error } = await askMachine(instance, link);
   const { health, hello, answeredAt } = link.state;
   const version = hello === null ? {} : { version: hello.version };
   return {
@@ -51,16 +51,16 @@ export async function shownMachine(instance: Instance, name: string): Promise<Se
     address: machines.addedMachines.find((each) => each.name === name)?.address ?? "",
     health,
     role: "remote",
-    ...(trouble === null ? countsOf(sessions) : { sessions: countsOf(sessions).sessions }),
+    ...(error === null ? countsOf(sessions) : { sessions: countsOf(sessions).sessions }),
     server_id: hello?.server_id ?? "",
     ...version,
-    ...(trouble === null ? {} : { error: trouble.message }),
+    ...(error === null ? {} : { error: error.message }),
     ...present({ as_of: answeredAt }),
   };
 }
 
 /** Sessions of every other machine, or of one. @throws WshError machine_not_found */
-export async function sessionsThere(instance: Instance, only: string | null): Promise<MachineSessions[]> {
+export async function remoteSessions(instance: Instance, only: string | null): Promise<MachineSessions[]> {
   const machines = await machinesOf(instance);
   const added = machines.addedMachines.map(({ name }) => name);
   const isAdded = only !== null && (isAddress(only) || added.includes(only));
@@ -68,7 +68,7 @@ export async function sessionsThere(instance: Instance, only: string | null): Pr
     ? []
     : (await fleetMachines(instance)).filter(({ hostname }) => only === null || hostname === only);
   const names = only === null ? added : members.length === 0 ? [only] : [];
-  const answers = Promise.all(names.map((name) => ask(instance, machines.linkOf(name))));
+  const answers = Promise.all(names.map((name) => askMachine(instance, machines.linkOf(name))));
   return [...(await answers), ...(members.length === 0 ? [] : await sessionsOfFleet(instance, members))];
 }
 
@@ -87,7 +87,7 @@ async function sessionsOfFleet(instance: Instance, members: readonly ServerEntry
   return members.map(({ hostname, health, error = health }) => ({
     machine: hostname,
     sessions: all.get(hostname) ?? [],
-    trouble: health === "healthy" || health === "stale" ? null : memberTrouble(hostname, health, error),
+    error: health === "healthy" || health === "stale" ? null : memberTrouble(hostname, health, error),
   }));
 }
 
@@ -99,30 +99,30 @@ function memberTrouble(machine: string, health: ServerEntry["health"], error: st
   });
 }
 
-async function ask(instance: Instance, link: Link): Promise<MachineSessions> {
+async function askMachine(instance: Instance, link: Link): Promise<MachineSessions> {
   const { machine } = link;
   const patience = process.stdin.isTTY && process.stderr.isTTY ? {} : { ms: PATIENCE_MS };
-  const late = new WshError(
+  const timeoutError = new WshError(
     "machine_unreachable",
     `machine '${machine}' did not answer within ${PATIENCE_MS / 1_000} s`,
   );
   const request = link.call("sessions.list", { all: true, server: "local" }, { caller: cliCaller }).then(
     (sessions) => {
       writeLastKnown(instance, machine, sessions);
-      return { machine, sessions: sessions.map((each) => addressedSession(machine, each)), trouble: null };
+      return { machine, sessions: sessions.map((each) => addressedSession(machine, each)), error: null };
     },
-    (thrown) => before(instance, machine, WshError.from(thrown)),
+    (thrown) => lastKnownSessions(instance, machine, WshError.from(thrown)),
   );
-  return orUntil<MachineSessions>(request, patience, () => before(instance, machine, late));
+  return orUntil<MachineSessions>(request, patience, () => lastKnownSessions(instance, machine, timeoutError));
 }
 
 /** A machine that does not answer keeps its sessions in every list. */
-function before(instance: Instance, machine: string, trouble: WshError): MachineSessions {
+function lastKnownSessions(instance: Instance, machine: string, error: WshError): MachineSessions {
   const last = readLastKnown(instance, machine);
   const sessions = (last?.sessions ?? []).map((each) => ({
     ...addressedSession(machine, each),
     state: "unresponsive" as const,
     ...(last === null ? {} : { as_of: last.at }),
   }));
-  return { machine, sessions, trouble };
+  return { machine, sessions, error };
 }

@@ -38,7 +38,7 @@ async function login<T>(host: string, run: () => Promise<T>): Promise<T> {
 }
 
 async function install(system: string, way: SshTransport): Promise<boolean> {
-  return (await import("./install-remote.ts")).installThere(system, way);
+  return (await import("./install-remote.ts")).installRemote(system, way);
 }
 
 const ofFleet = new Map<string, Link>();

@@ -18,10 +18,10 @@ import { complain } from "../print.ts";
 /** Runs before a session is attached to. @throws WshError session_not_running when it crashed and stays so */
 export async function offerFor(instance: Instance, target: string): Promise<void> {
   const parsed = parseTarget(target);
-  const there = lookUp(listSessions(instance), parsed);
-  if (there !== undefined && !there.ended && processState(there.socket) !== "dead") {
+  const entry = lookUp(listSessions(instance), parsed);
+  if (entry !== undefined && !entry.ended && processState(entry.socket) !== "dead") {
     const { staysAlive: lives } = await import("../../checkpoints/killed-processes.ts");
-    if (await lives(there.socket)) return;
+    if (await lives(entry.socket)) return;
   }
   const { findCrashedAfterExit: findReleased } = await import("../../checkpoints/find-crashed.ts");
   let crashed: CrashedSession;
@@ -30,7 +30,7 @@ export async function offerFor(instance: Instance, target: string): Promise<void
   } catch (thrown) {
     if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
     // A session without any remains leaves no name either.
-    if (there !== undefined && !there.ended) await cleanStale(instance);
+    if (entry !== undefined && !entry.ended) await cleanStale(instance);
     return;
   }
   const { values } = await settingsOf(instance);
@@ -42,7 +42,7 @@ export async function offerFor(instance: Instance, target: string): Promise<void
   if (!wanted) throw new WshError("session_not_running", `session '${crashed.session.name}' crashed: ${crashed.why}`);
   const { restoreSession } = await import("../../checkpoints/restore.ts");
   await restoreSession(instance, crashed, undefined, { env: process.env, starter: "cli" });
-  sayLeftOut(crashed);
+  reportLeftOut(crashed);
 }
 
 /** Runs before plain `wsh` makes a session. @returns the session to attach to: the restored session used last */
@@ -63,7 +63,7 @@ export async function offerAll(instance: Instance): Promise<SessionInfo | null> 
   for (const one of crashed.toSorted((a, b) => b.saved_at - a.saved_at)) {
     try {
       restored.push(await restoreSession(instance, one, undefined, { env: process.env, starter: "cli" }));
-      sayLeftOut(one);
+      reportLeftOut(one);
     } catch (thrown) {
       complain(`session '${one.session.name}' is not restored: ${WshError.from(thrown).message}`);
     }
@@ -72,7 +72,7 @@ export async function offerAll(instance: Instance): Promise<SessionInfo | null> 
   return restored[0] ?? null;
 }
 
-function sayLeftOut({ left_out, session }: CrashedSession): void {
+function reportLeftOut({ left_out, session }: CrashedSession): void {
   for (const { pane, why } of left_out)
     complain(`session '${session.name}' is restored without pane ${paneId(pane)}: ${why}`);
 }

@@ -18,30 +18,30 @@ export async function openOrCreate(
   instance: Instance,
   name: string,
   { cwd, env, port }: { readonly cwd?: string; readonly env?: readonly string[]; readonly port?: "free" },
-): Promise<{ readonly session: SessionClient; readonly place: CreationOptions }> {
+): Promise<{ readonly session: SessionClient; readonly creation: CreationOptions }> {
   const open = (): Promise<SessionClient> => SessionClient.open(instance, name);
   const variablesOf = env === undefined ? null : variables(env);
-  const place = {
+  const creation = {
     ...(cwd === undefined ? {} : { cwd: absolute(cwd) }),
     ...present({ env: variablesOf }),
   };
   try {
-    return { session: await open(), place };
+    return { session: await open(), creation };
   } catch (thrown) {
     if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
   }
   try {
-    await make(instance, name, cwd, variablesOf, port);
-    return { session: await open(), place: {} };
+    await createSession(instance, name, cwd, variablesOf, port);
+    return { session: await open(), creation: {} };
   } catch (thrown) {
     // Another caller created it meanwhile.
     if (!(thrown instanceof WshError) || thrown.code !== "session_name_conflict") throw thrown;
   }
-  return { session: await open(), place };
+  return { session: await open(), creation };
 }
 
 /** Creates the session, with a shell. @throws WshError session_name_conflict and others */
-async function make(
+async function createSession(
   instance: Instance,
   name: string,
   cwd: string | undefined,
@@ -55,8 +55,8 @@ async function make(
     await startSession(instance, create, "number");
     return;
   }
-  const { startThere } = await import("./start-remote.ts");
+  const { startRemote } = await import("./start-remote.ts");
   const place = { ...defined({ cwd, port }), ...present({ env }) };
   // Uses a separate request id: the command that follows has the caller's.
-  await startThere(instance, machine, { name: target, ...size, ...place });
+  await startRemote(instance, machine, { name: target, ...size, ...place });
 }

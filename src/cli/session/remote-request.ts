@@ -49,7 +49,7 @@ interface StreamAsk {
 interface RequestTransport {
   isLost(): boolean;
   /** Opens it again. @throws WshError */
-  again(): Promise<void>;
+  reopen(): Promise<void>;
 }
 
 /**
@@ -78,7 +78,7 @@ export async function askOverStream(
   const deadline = startDeadline(operation, input);
   const repeatedRequest: RepeatedRequest = { machine, operation, id, firstAt, deadline, signal };
   return untilAnswered(repeatedRequest, (before) =>
-    over(transport, () => {
+    overTransport(transport, () => {
       const first = before === undefined ? undefined : link.toRemoteTime(before);
       const once = requestKeyOf(id, "cli", { operation, target, input }, first);
       return checked({ once, deadline: link.toRemoteTime(deadline) }, input);
@@ -90,26 +90,26 @@ export async function askOverStream(
  * Sends a request over the connection, which is reopened if it was lost. @throws ConnectionLost when it is lost, and
  * errors of `ask`
  */
-async function over<T>(way: RequestTransport, ask: () => Promise<T>): Promise<T> {
-  if (way.isLost()) await way.again().catch(isGone);
+async function overTransport<T>(transport: RequestTransport, ask: () => Promise<T>): Promise<T> {
+  if (transport.isLost()) await transport.reopen().catch(isGone);
   try {
     return await ask();
   } catch (thrown) {
-    if (isConnectionLost(thrown, way)) throw new ConnectionLost("", { cause: thrown });
+    if (isConnectionLost(thrown, transport)) throw new ConnectionLost("", { cause: thrown });
     throw thrown;
   }
 }
 
-function isConnectionLost(thrown: unknown, way: Pick<RequestTransport, "isLost">): boolean {
-  return WshError.from(thrown).code === "session_unavailable" && way.isLost();
+function isConnectionLost(thrown: unknown, transport: Pick<RequestTransport, "isLost">): boolean {
+  return WshError.from(thrown).code === "session_unavailable" && transport.isLost();
 }
 
 /**
  * For an operation that changes nothing, a lost answer does not matter. @throws WshError machine_unreachable, or
  * `thrown`
  */
-export function throwLost(machine: string, thrown: unknown, way: Pick<RequestTransport, "isLost">): never {
-  if (!isConnectionLost(thrown, way)) throw thrown;
+export function throwLost(machine: string, thrown: unknown, transport: Pick<RequestTransport, "isLost">): never {
+  if (!isConnectionLost(thrown, transport)) throw thrown;
   const details = { machine, hint: LOOKED_ONLY };
   throw new WshError("machine_unreachable", `the connection to machine '${machine}' was lost`, details, {
     cause: thrown,
@@ -131,11 +131,13 @@ async function waitOverStream(
   { machine }: Link,
   { operation, input, signal }: StreamAsk,
   ask: (asked: RequestMeta, input: unknown) => Promise<unknown>,
-  way: RequestTransport,
+  transport: RequestTransport,
 ): Promise<unknown> {
-  const isReachable = async (): Promise<boolean> => !way.isLost();
+  const isReachable = async (): Promise<boolean> => !transport.isLost();
   try {
-    return await untilDecided({ operation, input, signal, isReachable }, (own) => over(way, () => ask({}, own)));
+    return await untilDecided({ operation, input, signal, isReachable }, (own) =>
+      overTransport(transport, () => ask({}, own)),
+    );
   } catch (thrown) {
     if (!(thrown instanceof ConnectionLost)) throw thrown;
     const details = { machine, hint: LOOKED_ONLY };

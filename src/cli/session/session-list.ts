@@ -26,26 +26,26 @@ const SILENT_PATIENCE_MS = 150;
 /** A session process that answered, or the reason why it did not. */
 export type ListedSession =
   | { readonly entry: SessionEntry; readonly info: SessionInfo }
-  | { readonly entry: SessionEntry; readonly trouble: WshError };
+  | { readonly entry: SessionEntry; readonly error: WshError };
 
 export async function findAll(instance: Instance): Promise<ListedSession[]> {
-  const answered = await askAtServer(instance);
-  const sessions = answered ?? (await Promise.all(listSessions(instance).map((each) => ask(each))));
-  const dead = sessions.filter((one) => "trouble" in one && one.trouble.code === "session_not_found");
+  const serverList = await askAtServer(instance);
+  const sessions = serverList ?? (await Promise.all(listSessions(instance).map((each) => askProcess(each))));
+  const dead = sessions.filter((one) => "error" in one && one.error.code === "session_not_found");
   // Left by session processes that were killed.
   if (dead.length > 0)
     await cleanStale(
       instance,
       dead.map(({ entry }) => entry.id),
     ).catch(() => []);
-  const there = sessions.filter((one) => !dead.includes(one));
-  return answered === null ? [...there, ...(await crashedBeside(instance, there))] : there;
+  const living = sessions.filter((one) => !dead.includes(one));
+  return serverList === null ? [...living, ...(await crashedBeside(instance, living))] : living;
 }
 
 /** Crashed sessions, if no server lists them. */
-async function crashedBeside(instance: Instance, there: readonly ListedSession[]): Promise<ListedSession[]> {
+async function crashedBeside(instance: Instance, living: readonly ListedSession[]): Promise<ListedSession[]> {
   const { listCrashed } = await import("../../checkpoints/operations.ts");
-  const ids = there.flatMap((one) => ("info" in one ? one.info.id : sessionId(one.entry.session ?? 0)));
+  const ids = living.flatMap((one) => ("info" in one ? one.info.id : sessionId(one.entry.session ?? 0)));
   return listCrashed(instance, new Set(ids), configuredHostname(instance)).map((info) => ({
     entry: entryOf(instance, info),
     info,
@@ -71,7 +71,7 @@ async function askAtServer(instance: Instance): Promise<ListedSession[] | null> 
   return Promise.all(
     infos.output.map((info) => {
       const entry = entryOf(instance, info);
-      return info.state === "unresponsive" ? ask(entry, SILENT_PATIENCE_MS) : { entry, info };
+      return info.state === "unresponsive" ? askProcess(entry, SILENT_PATIENCE_MS) : { entry, info };
     }),
   );
 }
@@ -86,14 +86,14 @@ function entryOf(instance: Instance, { id, pane_id, name, running }: SessionInfo
   return { id: pane, session, window: null, socket, name, ended: !running, isMember: false };
 }
 
-async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise<ListedSession> {
+async function askProcess(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise<ListedSession> {
   try {
     const { connection, hello } = await Connection.open(entry.socket, "cli", {}, patienceMs);
     connection.close();
     if (hello.info !== undefined) return { entry, info: hello.info };
-    return { entry, trouble: new WshError("session_unavailable", "the session is being started") };
+    return { entry, error: new WshError("session_unavailable", "the session is being started") };
   } catch (thrown) {
-    return { entry, trouble: connectFailure(thrown, entry.socket) };
+    return { entry, error: connectFailure(thrown, entry.socket) };
   }
 }
 
@@ -103,8 +103,8 @@ export function isEnded(one: ListedSession | { readonly info: SessionInfo }): bo
 
 export function asJson(one: ListedSession): object {
   if ("info" in one) return one.info;
-  const { entry, trouble } = one;
-  const { code, message } = trouble;
+  const { entry, error } = one;
+  const { code, message } = error;
   const pane_id = paneId(entry.id);
   const id = entry.session === null ? pane_id : sessionId(entry.session);
   return { id, pane_id, name: entry.name ?? pane_id, state: "unresponsive", error: { code, message } };

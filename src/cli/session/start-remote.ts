@@ -14,7 +14,7 @@ import { linkOf } from "./machines.ts";
  * @returns the session by its name here
  * @throws WshError of the operation sessions.create, machine_not_found, machine_unreachable, outcome_unknown
  */
-export async function startThere(
+export async function startRemote(
   instance: Instance,
   machine: string,
   input: OperationInput<"sessions.create">,

@@ -34,8 +34,8 @@ export interface Started {
 }
 
 interface StartOptions {
-  readonly followed?: boolean;
-  readonly opened?: boolean;
+  readonly isFollowed?: boolean;
+  readonly isOpened?: boolean;
   readonly stdinPath?: string | undefined;
   readonly stdoutPath?: string | undefined;
 }
@@ -51,7 +51,7 @@ export async function startSession(
   instance: Instance,
   create: SessionSpec["create"],
   naming: SessionSpec["naming"],
-  { followed = false, opened = false, stdinPath, stdoutPath }: StartOptions = {},
+  { isFollowed = false, isOpened = false, stdinPath, stdoutPath }: StartOptions = {},
 ): Promise<Started> {
   await requireRoom(instance);
   const stdin = defined({ stdin_path: stdinPath });
@@ -61,8 +61,8 @@ export async function startSession(
     owner: ownerOf(cliCaller),
     ...(create.owner_bound === true ? { owner_process: ownerProcessAbove(process.ppid) ?? undefined } : {}),
     naming,
-    followed,
-    opened: opened && cliCaller.agent === undefined,
+    followed: isFollowed,
+    opened: isOpened && cliCaller.agent === undefined,
     ...stdin,
     ...stdout,
     env: process.env,

@@ -16,7 +16,7 @@ import { paneAround } from "./surrounding-session.ts";
 /** Longest wait for the pane's process, in ms. */
 const ANSWER_MS = 2_000;
 /** Errors of a pane's process that is gone, hangs, or is of a version without switching. */
-const unable: ReadonlySet<string> = new Set([
+const unableCodes: ReadonlySet<string> = new Set([
   "unknown_method",
   "session_not_found",
   "session_unavailable",
@@ -24,14 +24,14 @@ const unable: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param ways flags that apply only to a newly attached terminal
+ * @param attachFlags flags that apply only to a newly attached terminal
  * @returns false when this process does not run at a session's own terminal: it attaches as anywhere else
  * @throws WshError nested_session, invalid_request
  */
-export async function goThere(
+export async function switchTerminal(
   instance: Instance,
   { name, session, socket }: { readonly name: string; readonly session: number | null; readonly socket: string },
-  ways: readonly string[],
+  attachFlags: readonly string[],
 ): Promise<boolean> {
   const around = paneAround(process.env);
   // Sessions of another instance are shown inside this one.
@@ -39,20 +39,20 @@ export async function goThere(
     return false;
   const target = parseTarget(around.pane);
   if (target.kind !== "pane") return false;
-  const own = lookUp(listProcesses(instance), target);
-  if (own === undefined) return false;
-  if (own.session === session) {
+  const ownEntry = lookUp(listProcesses(instance), target);
+  if (ownEntry === undefined) return false;
+  if (ownEntry.session === session) {
     throw new WshError("nested_session", `this terminal is already in session '${name}'`, {
       hint: "The prefix key and w list its windows and panes.",
     });
   }
-  const asksOnly = ways.length > 0;
+  const asksOnly = attachFlags.length > 0;
   const input: GoInput = { pid: process.pid, socket, number: session, session: name, asks_only: asksOnly };
-  const isInside = await ask(own.socket, input);
+  const isInside = await askProcess(ownEntry.socket, input);
   if (isInside && asksOnly) {
     throw new WshError(
       "invalid_request",
-      `${ways.join(", ")} cannot be used when switching a terminal inside a session`,
+      `${attachFlags.join(", ")} cannot be used when switching a terminal inside a session`,
       {
         hint: "Omit it, or show the session inside this one with --nested.",
       },
@@ -61,7 +61,7 @@ export async function goThere(
   return isInside;
 }
 
-async function ask(socket: string, input: GoInput): Promise<boolean> {
+async function askProcess(socket: string, input: GoInput): Promise<boolean> {
   try {
     const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);
     try {
@@ -73,7 +73,7 @@ async function ask(socket: string, input: GoInput): Promise<boolean> {
     }
   } catch (thrown) {
     const error = WshError.from(thrown);
-    if (unable.has(error.code)) return false;
+    if (unableCodes.has(error.code)) return false;
     throw error;
   }
 }

@@ -23,15 +23,15 @@ export interface HookHost {
   /** For a host that loads none, or whose installed version does not. */
   readonly merged?: MergedHooks;
   /** Advice after a change, in one sentence. */
-  readonly after: string;
+  readonly advice: string;
   /** Advice for a host that runs hooks in a process outside of any pane. */
-  readonly outside?: string;
+  readonly outsideAdvice?: string;
 }
 
 /** Files that no other program writes: their texts, by their paths below a directory. */
 export interface OwnFiles {
   /** The host's name for it. */
-  readonly what: "plugin" | "extension" | "file";
+  readonly kind: "plugin" | "extension" | "file";
   readonly directory: (places: Places) => string;
   /** The directory is the host's: others store files there too. */
   readonly shared?: true;
@@ -174,7 +174,7 @@ export const hookHosts: readonly HookHost[] = [
     source: "https://code.claude.com/docs/en/hooks",
     checked: "2026-11-22",
     ownFiles: {
-      what: "plugin",
+      kind: "plugin",
       directory: (p) => join(claudeHome(p), "skills", NAME),
       files: {
         ".claude-plugin/plugin.json": json({
@@ -188,7 +188,7 @@ export const hookHosts: readonly HookHost[] = [
       loadCheck: { program: "claude", args: ["plugin", "init", "--help"], prints: /skills/ },
     },
     merged: { file: (p) => join(claudeHome(p), "settings.json"), entries: claudeHooks },
-    after: "Start Claude Code again; /hooks shows them.",
+    advice: "Start Claude Code again; /hooks shows them.",
   },
   {
     host: "codex",
@@ -204,10 +204,10 @@ export const hookHosts: readonly HookHost[] = [
         ["Stop"],
       ]),
     },
-    after:
+    advice:
       "Start Codex again and trust the hooks with /hooks: it ignores them until then. A Codex with a background server " +
       `runs them outside the pane: ${NO_DAEMON}`,
-    outside: NO_DAEMON,
+    outsideAdvice: NO_DAEMON,
   },
   {
     host: "gemini",
@@ -215,7 +215,7 @@ export const hookHosts: readonly HookHost[] = [
     source: "https://geminicli.com/docs/hooks/reference",
     checked: "2026-11-22",
     ownFiles: {
-      what: "extension",
+      kind: "extension",
       directory: (p) => join(p.home, ".gemini", "extensions", NAME),
       files: {
         "gemini-extension.json": json({
@@ -233,7 +233,7 @@ export const hookHosts: readonly HookHost[] = [
         ),
       },
     },
-    after: "Start Gemini CLI again; /hooks shows them.",
+    advice: "Start Gemini CLI again; /hooks shows them.",
   },
   {
     host: "cursor",
@@ -248,7 +248,7 @@ export const hookHosts: readonly HookHost[] = [
         value: { command: hookCommand("cursor-agent", event), timeout: TIMEOUT_SECONDS },
       })),
     },
-    after: "Start cursor-agent again; it reports its turns, but not its permission requests.",
+    advice: "Start cursor-agent again; it reports its turns, but not its permission requests.",
   },
   {
     host: "copilot",
@@ -256,7 +256,7 @@ export const hookHosts: readonly HookHost[] = [
     source: "https://docs.github.com/en/copilot/reference/hooks-reference",
     checked: "2026-11-22",
     ownFiles: {
-      what: "file",
+      kind: "file",
       directory: (p) => join(p.env.COPILOT_HOME || join(p.home, ".copilot"), "hooks"),
       shared: true,
       files: {
@@ -271,7 +271,7 @@ export const hookHosts: readonly HookHost[] = [
         }),
       },
     },
-    after: "Start Copilot CLI again.",
+    advice: "Start Copilot CLI again.",
   },
   {
     host: "opencode",
@@ -279,12 +279,12 @@ export const hookHosts: readonly HookHost[] = [
     source: "https://opencode.ai/docs/plugins/",
     checked: "2026-11-22",
     ownFiles: {
-      what: "plugin",
+      kind: "plugin",
       directory: (p) => join(p.env.XDG_CONFIG_HOME || join(p.home, ".config"), "opencode", "plugins"),
       shared: true,
       files: { "wsh.js": opencodePlugin },
     },
-    after: "Start OpenCode again.",
+    advice: "Start OpenCode again.",
   },
   {
     host: "amp",
@@ -292,11 +292,11 @@ export const hookHosts: readonly HookHost[] = [
     source: "https://ampcode.com/manual/plugin-api",
     checked: "2026-11-26",
     ownFiles: {
-      what: "plugin",
+      kind: "plugin",
       directory: (p) => join(p.env.XDG_CONFIG_HOME || join(p.home, ".config"), "amp", "plugins"),
       shared: true,
       files: { "wsh.ts": ampPlugin },
     },
-    after: "Start Amp with PLUGINS=all; its plugins are experimental.",
+    advice: "Start Amp with PLUGINS=all; its plugins are experimental.",
   },
 ];

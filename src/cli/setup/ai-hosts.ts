@@ -40,7 +40,7 @@ export interface AiHost {
   /** Executables; any of them on PATH shows the same. */
   readonly programs: readonly string[];
   /** Advice after a change, in one sentence. */
-  readonly after: string;
+  readonly advice: string;
 }
 
 /** The name of our entry in every host. */
@@ -62,7 +62,7 @@ function movable(places: Places, variable: string, inHome: string): string {
   return places.env[variable] || join(places.home, inHome);
 }
 
-const plain = ({ command, args }: Launch) => ({ command, args });
+const plainEntry = ({ command, args }: Launch) => ({ command, args });
 const typed = ({ command, args }: Launch) => ({ type: "stdio", command, args });
 
 /** OpenCode 2 nests servers under `mcp.servers` and still reads OpenCode 1's flat form, so a new file gets that. */
@@ -92,7 +92,7 @@ export const aiHosts: readonly AiHost[] = [
     entry: typed,
     traces: (p) => [movable(p, "CLAUDE_CONFIG_DIR", ".claude"), join(p.home, ".claude.json")],
     programs: ["claude"],
-    after: "Start a new Claude Code session; /mcp shows the server.",
+    advice: "Start a new Claude Code session; /mcp shows the server.",
   },
   {
     id: "claude-desktop",
@@ -102,10 +102,10 @@ export const aiHosts: readonly AiHost[] = [
     syntax: "jsonc",
     files: { user: (p) => [join(applicationData(p), "Claude", "claude_desktop_config.json")] },
     servers: () => ["mcpServers"],
-    entry: plain,
+    entry: plainEntry,
     traces: (p) => [join(applicationData(p), "Claude")],
     programs: [],
-    after: "Quit Claude Desktop and start it again.",
+    advice: "Quit Claude Desktop and start it again.",
   },
   {
     id: "cursor",
@@ -118,10 +118,10 @@ export const aiHosts: readonly AiHost[] = [
       project: (p) => [join(p.cwd, ".cursor", "mcp.json")],
     },
     servers: () => ["mcpServers"],
-    entry: plain,
+    entry: plainEntry,
     traces: (p) => [join(p.home, ".cursor"), join(applicationData(p), "Cursor")],
     programs: ["cursor", "cursor-agent"],
-    after: "Restart Cursor and switch the server on under MCP.",
+    advice: "Restart Cursor and switch the server on under MCP.",
   },
   {
     id: "vscode",
@@ -137,7 +137,7 @@ export const aiHosts: readonly AiHost[] = [
     entry: typed,
     traces: (p) => [join(applicationData(p), "Code")],
     programs: ["code"],
-    after: "Run 'MCP: List Servers' in VS Code to start it.",
+    advice: "Run 'MCP: List Servers' in VS Code to start it.",
   },
   {
     id: "codex",
@@ -150,10 +150,10 @@ export const aiHosts: readonly AiHost[] = [
       project: (p) => [join(p.cwd, ".codex", "config.toml")],
     },
     servers: () => ["mcp_servers"],
-    entry: plain,
+    entry: plainEntry,
     traces: (p) => [movable(p, "CODEX_HOME", ".codex")],
     programs: ["codex"],
-    after: "Start Codex again; a project's file counts only in a trusted project.",
+    advice: "Start Codex again; a project's file counts only in a trusted project.",
   },
   {
     id: "gemini",
@@ -166,10 +166,10 @@ export const aiHosts: readonly AiHost[] = [
       project: (p) => [join(p.cwd, ".gemini", "settings.json")],
     },
     servers: () => ["mcpServers"],
-    entry: plain,
+    entry: plainEntry,
     traces: (p) => [join(p.home, ".gemini")],
     programs: ["gemini"],
-    after: "Start Gemini CLI again; /mcp shows the server.",
+    advice: "Start Gemini CLI again; /mcp shows the server.",
   },
   {
     id: "zed",
@@ -182,10 +182,10 @@ export const aiHosts: readonly AiHost[] = [
       project: (p) => [join(p.cwd, ".zed", "settings.json")],
     },
     servers: () => ["context_servers"],
-    entry: plain,
+    entry: plainEntry,
     traces: (p) => [zedConfig(p)],
     programs: ["zed", "zeditor"],
-    after: "Zed reads the change at once; its agent panel shows the server.",
+    advice: "Zed reads the change at once; its agent panel shows the server.",
   },
   {
     id: "opencode",
@@ -204,7 +204,7 @@ export const aiHosts: readonly AiHost[] = [
     entry: ({ command, args }) => ({ type: "local", command: [command, ...args] }),
     traces: (p) => [join(xdgConfig(p), "opencode")],
     programs: ["opencode"],
-    after: "Start OpenCode again.",
+    advice: "Start OpenCode again.",
   },
 ];
 

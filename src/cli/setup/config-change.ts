@@ -10,12 +10,12 @@ import { readToml, removeFromToml, setInToml } from "./toml.ts";
 interface Change {
   readonly host: AiHost;
   readonly scope: HostScope;
-  readonly place: ConfigFile;
+  readonly file: ConfigFile;
   /** The current entry, undefined without one. */
-  readonly found: unknown;
+  readonly currentEntry: unknown;
   /** Text of the file, undefined when it does not exist. */
-  readonly before: string | undefined;
-  readonly after: string;
+  readonly oldText: string | undefined;
+  readonly newText: string;
   readonly kind: "create" | "add" | "update" | "remove" | "none";
 }
 
@@ -38,24 +38,24 @@ export function entryIn(host: AiHost, place: ConfigFile): unknown {
  * @throws WshError invalid_setting naming a file that cannot be parsed
  */
 export function planChange(host: AiHost, scope: HostScope, places: Places, launch: Launch | undefined): Change {
-  const file = fileOf(host, scope, places);
-  if (file === undefined) {
+  const path = fileOf(host, scope, places);
+  if (path === undefined) {
     const has = Object.keys(host.files).join(", ");
     throw new WshError("invalid_request", `${host.title} does not support scope '${scope}'`, {
       hint: `Use --scope ${has}.`,
     });
   }
-  const place = placeOf(file, scope, places.cwd);
-  const before = textOf(place);
+  const file = placeOf(path, scope, places.cwd);
+  const oldText = textOf(file);
   try {
-    const root = host.syntax === "toml" ? readToml(before ?? "") : readJsonc(before ?? "");
-    const path = [...host.servers(root), ENTRY_NAME];
-    const entry = valueAt(root, path);
-    const after = edited(host, before ?? "", path, launch);
-    return { host, scope, place, before, after, found: entry, kind: kindOf(before, after, entry, launch) };
+    const root = host.syntax === "toml" ? readToml(oldText ?? "") : readJsonc(oldText ?? "");
+    const keys = [...host.servers(root), ENTRY_NAME];
+    const entry = valueAt(root, keys);
+    const newText = edited(host, oldText ?? "", keys, launch);
+    return { host, scope, file, oldText, newText, currentEntry: entry, kind: kindOf(oldText, newText, entry, launch) };
   } catch (thrown) {
     const error = WshError.from(thrown);
-    throw new WshError(error.code, `${file}: ${error.message}`, error.details, { cause: thrown });
+    throw new WshError(error.code, `${path}: ${error.message}`, error.details, { cause: thrown });
   }
 }
 
@@ -75,8 +75,8 @@ function kindOf(before: string | undefined, after: string, found: unknown, launc
 }
 
 /** Writes the change. Returns the path of the copy of the old file, undefined without an old file. */
-export function applyChange({ kind, place, before, after }: Change): string | undefined {
-  return kind === "none" ? undefined : replaceFile(place, before, after);
+export function applyChange({ kind, file, oldText, newText }: Change): string | undefined {
+  return kind === "none" ? undefined : replaceFile(file, oldText, newText);
 }
 
 /** The differing lines, with some context, for --dry-run. */

@@ -12,11 +12,11 @@ import { changeListInJsonc, readJsonc, setInJsonc, valueAt } from "./jsonc.ts";
 import { replaceFile } from "./replace-file.ts";
 
 interface HookChange {
-  readonly place: ConfigFile;
+  readonly file: ConfigFile;
   /** Undefined when the file does not exist. */
-  readonly before: string | undefined;
+  readonly oldText: string | undefined;
   /** Undefined when the file is removed. */
-  readonly after: string | undefined;
+  readonly newText: string | undefined;
   readonly kind: "create" | "add" | "update" | "remove" | "none";
   /** The owner of the file. One of ours is removed with its directory, if that is ours too. */
   readonly owner: "host" | { readonly directory: string | null };
@@ -52,32 +52,34 @@ export function hookFiles({ ownFiles: own, merged }: HookHost, places: Places): 
   const hosts = merged === undefined ? [] : [placeOf(merged.file(places), "user", places.cwd)];
   const mergedFiles = hosts.filter((place) => {
     const text = textOf(place);
-    return text !== undefined && naming(place, () => isOurs(readJsonc(text)));
+    return text !== undefined && namingFile(place, () => isOurs(readJsonc(text)));
   });
   return [...ownFiles, ...mergedFiles].map(({ file }) => file);
 }
 
-function planOwn(place: ConfigFile, owner: HookChange["owner"], after: string | undefined): HookChange {
-  const before = textOf(place);
-  if (before !== undefined && !before.includes("wsh hook ")) {
-    if (after === undefined) return { place, owner, before, after: before, kind: "none" };
-    throw new WshError("invalid_setting", `${place.file} was not written by wsh`, {
+function planOwn(file: ConfigFile, owner: HookChange["owner"], newText: string | undefined): HookChange {
+  const oldText = textOf(file);
+  if (oldText !== undefined && !oldText.includes("wsh hook ")) {
+    if (newText === undefined) return { file, owner, oldText, newText: oldText, kind: "none" };
+    throw new WshError("invalid_setting", `${file.file} was not written by wsh`, {
       hint: "It was not changed. Rename it first.",
     });
   }
-  const kind = before === after ? "none" : before === undefined ? "create" : after === undefined ? "remove" : "update";
-  return { place, owner, before, after, kind };
+  const kind =
+    oldText === newText ? "none" : oldText === undefined ? "create" : newText === undefined ? "remove" : "update";
+  return { file, owner, oldText, newText, kind };
 }
 
 function planIn(merged: MergedHooks, places: Places, wanted: boolean): HookChange {
   const place = placeOf(merged.file(places), "user", places.cwd);
   const before = textOf(place);
-  if (before === undefined && !wanted) return { place, owner: "host", before, after: before, kind: "none" };
-  return naming(place, () => planMerged(merged, place, before, wanted));
+  if (before === undefined && !wanted)
+    return { file: place, owner: "host", oldText: before, newText: before, kind: "none" };
+  return namingFile(place, () => planMerged(merged, place, before, wanted));
 }
 
 /** Adds the file's name to an error about its text. */
-function naming<T>({ file }: ConfigFile, read: () => T): T {
+function namingFile<T>({ file }: ConfigFile, read: () => T): T {
   try {
     return read();
   } catch (thrown) {
@@ -88,19 +90,19 @@ function naming<T>({ file }: ConfigFile, read: () => T): T {
 
 function planMerged(
   { entries, root = {} }: MergedHooks,
-  place: ConfigFile,
-  before: string | undefined,
-  wanted: boolean,
+  file: ConfigFile,
+  oldText: string | undefined,
+  isWanted: boolean,
 ): HookChange {
-  let text = before ?? "";
+  let text = oldText ?? "";
   const value = readJsonc(text);
   const hooks = valueAt(value, ["hooks"]) ?? {};
   if (typeof hooks !== "object" || Array.isArray(hooks)) {
-    if (!wanted) return { place, owner: "host", before, after: before, kind: "none" };
+    if (!isWanted) return { file, owner: "host", oldText, newText: oldText, kind: "none" };
     throw new WshError("invalid_setting", "'hooks' is not an object", { hint: "It was not changed." });
   }
   const wasOurs = isOurs(hooks);
-  if (wanted) {
+  if (isWanted) {
     for (const [key, needed] of Object.entries(root)) {
       if (valueAt(value, [key]) === undefined) text = setInJsonc(text, [], { [key]: needed });
     }
@@ -109,17 +111,17 @@ function planMerged(
   for (const event of events) {
     const handlers = valueAt(hooks, [event]) ?? [];
     if (!Array.isArray(handlers)) {
-      if (!wanted || !entries.some((entry) => entry.event === event)) continue;
+      if (!isWanted || !entries.some((entry) => entry.event === event)) continue;
       throw new WshError("invalid_setting", `'hooks.${event}' is not a list`, { hint: "It was not changed." });
     }
-    const ours = wanted ? entries.filter((entry) => entry.event === event).map((entry) => entry.value) : [];
+    const ours = isWanted ? entries.filter((entry) => entry.event === event).map((entry) => entry.value) : [];
     const own = handlers.filter((item) => isOurs(item));
     if (Bun.deepEquals(own, ours)) continue;
     text = changeListInJsonc(text, ["hooks", event], withoutOurs, ours);
   }
-  if (text === (before ?? "")) return { place, owner: "host", before, after: before, kind: "none" };
-  const kind = !wanted ? "remove" : before === undefined ? "create" : wasOurs ? "update" : "add";
-  return { place, owner: "host", before, after: text, kind };
+  if (text === (oldText ?? "")) return { file, owner: "host", oldText, newText: oldText, kind: "none" };
+  const kind = !isWanted ? "remove" : oldText === undefined ? "create" : wasOurs ? "update" : "add";
+  return { file, owner: "host", oldText, newText: text, kind };
 }
 
 /** What remains of an item of the host's list: all of it, others' additions to our group, or nothing. */
@@ -132,14 +134,14 @@ function withoutOurs(item: unknown): unknown {
 }
 
 /** @returns path of the copy of the old file; undefined without one, or when it was ours alone */
-export function applyHooks({ kind, place, before, after, owner }: HookChange): string | undefined {
+export function applyHooks({ kind, file, oldText, newText, owner }: HookChange): string | undefined {
   if (kind === "none") return undefined;
-  if (after === undefined) {
-    rmSync(place.target);
-    if (owner !== "host" && owner.directory !== null) removeEmpty(dirname(place.target), basename(owner.directory));
+  if (newText === undefined) {
+    rmSync(file.target);
+    if (owner !== "host" && owner.directory !== null) removeEmpty(dirname(file.target), basename(owner.directory));
     return undefined;
   }
-  const backup = replaceFile(place, before, after);
+  const backup = replaceFile(file, oldText, newText);
   if (owner === "host" || backup === undefined) return backup;
   rmSync(backup);
   return undefined;

@@ -21,17 +21,19 @@ export interface ConfigFile {
 
 /** @throws WshError unsafe_path for a dangling link or, in a project, one out of it */
 export function placeOf(file: string, scope: HostScope, cwd: string): ConfigFile {
-  const target = follow(file);
+  const target = resolveLinks(file);
   if (scope === "project") {
     const root = realpathSync(cwd);
-    if (!target.startsWith(root.endsWith(sep) ? root : root + sep)) throw leadsOut(file, target, "out of the project");
-    if (target.slice(root.length).split(sep).includes(".git")) throw leadsOut(file, target, "into its .git directory");
+    if (!target.startsWith(root.endsWith(sep) ? root : root + sep))
+      throw outsideError(file, target, "out of the project");
+    if (target.slice(root.length).split(sep).includes(".git"))
+      throw outsideError(file, target, "into its .git directory");
   }
   return { file, target };
 }
 
 /** Resolves as much of the path as exists. */
-function follow(file: string): string {
+function resolveLinks(file: string): string {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   if (stat !== undefined) {
     try {
@@ -41,12 +43,12 @@ function follow(file: string): string {
     }
   }
   const parent = dirname(file);
-  return parent === file ? file : join(follow(parent), basename(file));
+  return parent === file ? file : join(resolveLinks(parent), basename(file));
 }
 
 const LINK_HINT = "Nothing was written. Replace the link with a file or directory, or edit its target by hand.";
 
-function leadsOut(file: string, target: string, where: string): WshError {
+function outsideError(file: string, target: string, where: string): WshError {
   return new WshError("unsafe_path", `${file} leads ${where}, to ${target}`, { hint: LINK_HINT });
 }
 

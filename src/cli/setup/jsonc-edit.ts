@@ -15,8 +15,8 @@ const restOfLine = /^(?:[ \t\r]|\/\*(?:(?!\*\/).)*\*\/)*(?:\/\/.*)?$/;
 const blanks = /(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\n]*)*/y;
 
 interface Edit {
-  readonly from: number;
-  readonly to: number;
+  readonly startOffset: number;
+  readonly endOffset: number;
   readonly text: string;
 }
 
@@ -34,20 +34,20 @@ export function editedAt(text: string, path: readonly string[], value: unknown):
     const root = parseTree(withoutMark(result), [], PARSE_OPTIONS);
     const edits = root === undefined ? [] : nextAt(result, root, path, value, style);
     if (edits.length === 0) return result;
-    for (const { from, to, text: put } of [...edits].sort((a, b) => b.from - a.from)) {
-      result = result.slice(0, from) + put + result.slice(to);
+    for (const { startOffset, endOffset, text: put } of [...edits].sort((a, b) => b.startOffset - a.startOffset)) {
+      result = result.slice(0, startOffset) + put + result.slice(endOffset);
     }
   }
 }
 
 function nextAt(text: string, node: Node, path: readonly string[], value: unknown, style: Style): Edit[] {
   const [key, ...rest] = path;
-  if (key === undefined) return next(text, node, value, style);
+  if (key === undefined) return nextEdits(text, node, value, style);
   const property = (node.children ?? []).find(({ children }) => children?.[0]?.value === key);
   const child = property?.children?.[1];
   if (property === undefined || child === undefined) {
     if (value === undefined) return [];
-    return added(
+    return insertEdits(
       text,
       node,
       key,
@@ -55,24 +55,24 @@ function nextAt(text: string, node: Node, path: readonly string[], value: unknow
       style,
     );
   }
-  if (rest.length === 0 && value === undefined) return removed(text, node, property);
+  if (rest.length === 0 && value === undefined) return removeEdits(text, node, property);
   return nextAt(text, child, rest, value, style);
 }
 
 /** The next change towards the wanted value; none when they are equal. */
-function next(text: string, node: Node, wanted: unknown, style: Style): Edit[] {
+function nextEdits(text: string, node: Node, wanted: unknown, style: Style): Edit[] {
   if (Bun.deepEquals(getNodeValue(node), wanted)) return [];
   if (node.type === "object" && isRecord(wanted)) {
     for (const property of node.children ?? []) {
       const [name, child] = property.children ?? [];
       if (name === undefined || child === undefined) continue;
-      if (!Object.hasOwn(wanted, name.value)) return removed(text, node, property);
-      const edits = next(text, child, wanted[name.value], style);
+      if (!Object.hasOwn(wanted, name.value)) return removeEdits(text, node, property);
+      const edits = nextEdits(text, child, wanted[name.value], style);
       if (edits.length > 0) return edits;
     }
     const keys = new Set((node.children ?? []).map(({ children }) => children?.[0]?.value));
     const key = Object.keys(wanted).find((name) => !keys.has(name));
-    return key === undefined ? [] : added(text, node, key, wanted[key], style);
+    return key === undefined ? [] : insertEdits(text, node, key, wanted[key], style);
   }
   if (node.type === "array" && Array.isArray(wanted)) return nextInList(text, node, wanted, style);
   return [replaced(text, node, wanted, style)];
@@ -86,9 +86,9 @@ function nextInList(text: string, list: Node, wanted: readonly unknown[], style:
     if (index < wanted.length && Bun.deepEquals(values[index], value)) continue;
     // The item is removed if the wanted item follows it, or if nothing should be here; otherwise it is changed.
     const isBehind = values.slice(index + 1).some((later) => Bun.deepEquals(later, value));
-    return index >= wanted.length || isBehind ? removed(text, list, item) : next(text, item, value, style);
+    return index >= wanted.length || isBehind ? removeEdits(text, list, item) : nextEdits(text, item, value, style);
   }
-  return added(text, list, null, wanted[items.length], style);
+  return insertEdits(text, list, null, wanted[items.length], style);
 }
 
 /** Replaces a value: on one line if the old one was, and the new one is not an object. */
@@ -96,14 +96,14 @@ function replaced(text: string, node: Node, value: unknown, style: Style): Edit 
   const old = text.slice(node.offset, end(node));
   const isShort = !old.includes("\n") && !isRecord(value);
   return {
-    from: node.offset,
-    to: end(node),
+    startOffset: node.offset,
+    endOffset: end(node),
     text: isShort ? inline(value) : block(value, indentAt(text, node.offset), style),
   };
 }
 
 /** Adds a property, or an item (key null), after the last one. */
-function added(text: string, holder: Node, key: string | null, value: unknown, style: Style): Edit[] {
+function insertEdits(text: string, holder: Node, key: string | null, value: unknown, style: Style): Edit[] {
   const name = key === null ? "" : `${JSON.stringify(key)}: `;
   const last = holder.children?.at(-1);
   const base = indentAt(text, holder.offset);
@@ -112,23 +112,23 @@ function added(text: string, holder: Node, key: string | null, value: unknown, s
     const isBlank = inside.trim() === "";
     const put = style.eol + base + style.unit + name + block(value, base + style.unit, style);
     const to = isBlank ? end(holder) - 1 : holder.offset + 1;
-    return [{ from: holder.offset + 1, to, text: isBlank ? put + style.eol + base : put }];
+    return [{ startOffset: holder.offset + 1, endOffset: to, text: isBlank ? put + style.eol + base : put }];
   }
   const comma = commaAfter(text, last);
   const behind = comma === null ? end(last) : comma + 1;
   if (!text.slice(holder.offset, end(holder)).includes("\n")) {
     const put = ` ${name}${inline(value)}`;
-    return [{ from: behind, to: behind, text: comma === null ? `,${put}` : `${put},` }];
+    return [{ startOffset: behind, endOffset: behind, text: comma === null ? `,${put}` : `${put},` }];
   }
   const lead = indentAt(text, last.offset);
   const from = lineEnd(text, behind, holder);
   // A comment between the last item and the end of its line stays with that item.
   const inserted = `${style.eol}${lead}${name}${block(value, lead, style)}`;
-  if (comma !== null) return [{ from, to: from, text: `${inserted},` }];
-  if (from === end(last)) return [{ from, to: from, text: `,${inserted}` }];
+  if (comma !== null) return [{ startOffset: from, endOffset: from, text: `${inserted},` }];
+  if (from === end(last)) return [{ startOffset: from, endOffset: from, text: `,${inserted}` }];
   return [
-    { from: end(last), to: end(last), text: "," },
-    { from, to: from, text: inserted },
+    { startOffset: end(last), endOffset: end(last), text: "," },
+    { startOffset: from, endOffset: from, text: inserted },
   ];
 }
 
@@ -141,20 +141,20 @@ function lineEnd(text: string, from: number, holder: Node): number {
 }
 
 /** Removes a property or an item, its comma, and its lines if nothing else is on them. */
-function removed(text: string, holder: Node, child: Node): Edit[] {
+function removeEdits(text: string, holder: Node, child: Node): Edit[] {
   const siblings = holder.children ?? [];
   const index = siblings.indexOf(child);
   if (siblings.length === 1 && isBare(text, holder, child)) {
-    return [{ from: holder.offset + 1, to: end(holder) - 1, text: "" }];
+    return [{ startOffset: holder.offset + 1, endOffset: end(holder) - 1, text: "" }];
   }
   const comma = commaAfter(text, child);
   const before = siblings[index - 1];
   const beforeComma = comma === null && before !== undefined ? commaAfter(text, before) : null;
   const edits: Edit[] = [];
-  if (beforeComma !== null) edits.push({ from: beforeComma, to: beforeComma + 1, text: "" });
+  if (beforeComma !== null) edits.push({ startOffset: beforeComma, endOffset: beforeComma + 1, text: "" });
   // With a comment between the two, the comma is removed separately.
   const isNext = comma !== null && text.slice(end(child), comma).trim() === "";
-  if (comma !== null && !isNext) edits.push({ from: comma, to: comma + 1, text: "" });
+  if (comma !== null && !isNext) edits.push({ startOffset: comma, endOffset: comma + 1, text: "" });
   const to = isNext && comma !== null ? comma + 1 : end(child);
   const least = beforeComma === null ? holder.offset + 1 : beforeComma + 1;
   return [...edits, withSpace(text, child.offset, to, least, comma !== null)];
@@ -167,9 +167,10 @@ function withSpace(text: string, from: number, to: number, least: number, isFoll
   let stop = to;
   while (/[ \t]/.test(text[stop] ?? "")) stop++;
   const endsLine = /^\r?\n/.exec(text.slice(stop, stop + 2))?.[0];
-  if (text[start - 1] === "\n" && endsLine !== undefined) return { from: start, to: stop + endsLine.length, text: "" };
-  if (text[start - 1] === "\n" || isFollowed) return { from, to: stop, text: "" };
-  return { from: start, to, text: "" };
+  if (text[start - 1] === "\n" && endsLine !== undefined)
+    return { startOffset: start, endOffset: stop + endsLine.length, text: "" };
+  if (text[start - 1] === "\n" || isFollowed) return { startOffset: from, endOffset: stop, text: "" };
+  return { startOffset: start, endOffset: to, text: "" };
 }
 
 /** Whether the holder contains only the child and perhaps its comma. */

@@ -61,10 +61,10 @@ export function setInToml(
     result = text + gap + header + [...lines.values()].join("");
   } else {
     const edits: { start: number; end: number; text: string }[] = [];
-    let last = statements[index];
+    let lastStatement = statements[index];
     for (const statement of statements.slice(index + 1)) {
       if (statement.header !== undefined) break;
-      last = statement;
+      lastStatement = statement;
       const { key, value } = statement;
       const newValue = key === undefined ? undefined : entry[key];
       if (key === undefined || value === undefined || newValue === undefined) continue;
@@ -73,7 +73,7 @@ export function setInToml(
         edits.push({ start: value[0], end: value[1], text: toToml(newValue) });
       }
     }
-    const end = last?.end ?? text.length;
+    const end = lastStatement?.end ?? text.length;
     const gap = text.slice(0, end).endsWith("\n") ? "" : eol;
     if (lines.size > 0) edits.push({ start: end, end, text: gap + [...lines.values()].join("") });
     result = apply(text, edits);
@@ -94,15 +94,15 @@ export function removeFromToml(text: string, path: readonly string[]): string {
   if (valueAt(before, path) === undefined) return text;
   const statements = statementsOf(text);
   const edits: { start: number; end: number; text: string }[] = [];
-  let inside = false;
+  let isInside = false;
   for (const statement of statements) {
     if (statement.header !== undefined) {
-      inside = statement.header.length >= path.length && path.every((key, i) => statement.header?.[i] === key);
+      isInside = statement.header.length >= path.length && path.every((key, i) => statement.header?.[i] === key);
       const gap = /\r?\n(?=\r?\n$)/.exec(text.slice(0, statement.start));
       // The blank line before a table is removed with it.
-      if (inside)
+      if (isInside)
         edits.push({ start: gap ? gap.index + gap[0].length : statement.start, end: statement.end, text: "" });
-    } else if (inside) {
+    } else if (isInside) {
       edits.push({ start: statement.start, end: statement.end, text: "" });
     }
   }

@@ -6,7 +6,7 @@ import { backendOf, type InstanceBackend } from "../../tmux/instance/backend.ts"
 import { print } from "../print.ts";
 import { paneAround } from "../session/surrounding-session.ts";
 
-export function backendHere(instance: Instance): InstanceBackend {
+export function localBackend(instance: Instance): InstanceBackend {
   // Programs started from here are not started by a key.
   const { [BY_KEY]: byKey, ...env } = process.env;
   return backendOf(instance, {

@@ -9,7 +9,7 @@ import { readFront, runTmux } from "../../tmux/main.ts";
 import { complain, print } from "../print.ts";
 
 /** Names of instances. */
-const plain = /^[A-Za-z0-9_-]{1,32}$/;
+const plainName = /^[A-Za-z0-9_-]{1,32}$/;
 
 /** @param before global options of wsh before `tmux` @returns the exit status */
 export async function tmuxCommandLine(args: readonly string[], before: readonly string[]): Promise<number> {
@@ -37,8 +37,8 @@ export async function tmuxCommandLine(args: readonly string[], before: readonly 
     const { runControl } = await import("./control.ts");
     return runControl(instance, rest, control > 1);
   }
-  const { backendHere } = await import("./client.ts");
-  using backend = backendHere(instance);
+  const { localBackend } = await import("./client.ts");
+  using backend = localBackend(instance);
   return await runTmux(backend, rest, file);
 }
 
@@ -52,7 +52,7 @@ function flagsOf(server: string | null, socket: string | null, before: readonly 
     if (own !== undefined) return { socket: `${own}.http.sock` };
     return path.endsWith(".http.sock") ? { socket: path } : { serverName: standIn(path) };
   }
-  if (server !== null) return { serverName: plain.test(server) ? server : standIn(server) };
+  if (server !== null) return { serverName: plainName.test(server) ? server : standIn(server) };
   const [name, value = ""] = before[0]?.split(/=(.*)/s) ?? [];
   const given = value === "" ? (before[1] ?? "") : value;
   if (name === "--socket") return { socket: given };

@@ -3,13 +3,13 @@ import tty from "node:tty";
 import type { Instance } from "../../instance/paths.ts";
 import { ControlMode } from "../../tmux/control/mode.ts";
 import { print } from "../print.ts";
-import { backendHere } from "./client.ts";
+import { localBackend } from "./client.ts";
 
 /** @param isDouble `-CC`: the terminal around this process speaks control mode @returns the exit status */
 export async function runControl(instance: Instance, words: readonly string[], isDouble: boolean): Promise<number> {
-  using backend = backendHere(instance);
+  using backend = localBackend(instance);
   const { stdin } = process;
-  let waiting: Uint8Array[] = [];
+  let waitingInput: Uint8Array[] = [];
   let pending = 0;
   let writing: Promise<void> | null = null;
   const mode = new ControlMode(backend, {
@@ -36,16 +36,16 @@ export async function runControl(instance: Instance, words: readonly string[], i
 
   function write(text: string | Uint8Array): void {
     const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
-    waiting.push(bytes);
+    waitingInput.push(bytes);
     pending += bytes.length;
     writing ??= drain();
   }
 
   /** Writes all queued output, as fast as the reader reads it. */
   async function drain(): Promise<void> {
-    while (waiting.length > 0) {
-      const all = Buffer.concat(waiting);
-      waiting = [];
+    while (waitingInput.length > 0) {
+      const all = Buffer.concat(waitingInput);
+      waitingInput = [];
       await print(all);
       pending -= all.length;
       mode.drained();

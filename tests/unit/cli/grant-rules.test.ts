@@ -1,6 +1,6 @@
 /** The scope of a grant: every operation of the table, and every field that could reach beyond it. */
 import { expect, test } from "bun:test";
-import { type GrantState, granted } from "../../../src/cli/grant/rules.ts";
+import { type GrantState, grantRequest } from "../../../src/cli/grant/rules.ts";
 import { operations } from "../../../src/operations/table.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
 import { type GrantRight, grantRights } from "../../../src/protocol/grants.ts";
@@ -9,13 +9,20 @@ const home = { id: "@1", session: "@s1" };
 
 function grantOf(...may: readonly GrantRight[]): GrantState {
   return {
-    ...{ name: "box", may: new Set(may), home, asks: new Set(["mine"]), inside: ["bwrap", "--x"], reporter: 77 },
+    ...{
+      name: "box",
+      may: new Set(may),
+      home,
+      openQuestions: new Set(["mine"]),
+      sandboxCommand: ["bwrap", "--x"],
+      reporter: 77,
+    },
     panes: new Map([["@5", { id: "@5", session: "@s1", program: 9 }]]),
   };
 }
 const whole = grantOf(...grantRights);
 
-const pass = (grant: GrantState, op: string, input: object, target?: string) => granted(grant, op, input, target);
+const pass = (grant: GrantState, op: string, input: object, target?: string) => grantRequest(grant, op, input, target);
 
 function codeOf(op: string, input: object, target?: string, grant = whole): string {
   try {
@@ -93,7 +100,7 @@ test("a pane is made inside the sandbox, whatever its arguments, and takes no fo
   const { command } = input as { command: string };
   expect(command).toEndWith(` bwrap --x sh -c 'cd -- '\\''/a b'\\'' && echo '\\''$HOME'\\''; id'`);
   expect(command).toStartWith("env -u WSH_SOCKET ");
-  const outside = { ...whole, inside: null };
+  const outside = { ...whole, sandboxCommand: null };
   expect(codeOf("pane.split", { command: "id" }, undefined, outside)).toBe("access_denied");
 });
 

@@ -44,7 +44,7 @@ const entry = { command: "/opt/wsh", args: ["mcp"] };
 /** @returns the host's file, and the copy of its earlier content */
 function applied(host: AiHost, own: Places): { readonly file: string; readonly backup: string | undefined } {
   const change = planChange(host, "user", own, launch);
-  return { file: change.place.file, backup: applyChange(change) };
+  return { file: change.file.file, backup: applyChange(change) };
 }
 
 describe("a JSON file with comments", () => {
@@ -181,10 +181,10 @@ describe("every host", () => {
         const created = planChange(host, scope, where, launch);
         expect(created.kind).toBe("create");
         expect(applyChange(created)).toBeUndefined();
-        expect(created.place.file.startsWith(where.home)).toBe(true);
-        const text = readFileSync(created.place.file, "utf8");
+        expect(created.file.file.startsWith(where.home)).toBe(true);
+        const text = readFileSync(created.file.file, "utf8");
         expect(text).toContain("/opt/wsh");
-        expect(statSync(created.place.file).mode & 0o777).toBe(0o600);
+        expect(statSync(created.file.file).mode & 0o777).toBe(0o600);
 
         expect(planChange(host, scope, where, launch).kind).toBe("none");
         const moved = planChange(host, scope, where, { command: "/new/wsh", args: ["mcp"] });
@@ -193,7 +193,7 @@ describe("every host", () => {
         expect(readFileSync(backup ?? "", "utf8")).toBe(text);
 
         applyChange(planChange(host, scope, where, undefined));
-        expect(readFileSync(created.place.file, "utf8")).not.toContain("/new/wsh");
+        expect(readFileSync(created.file.file, "utf8")).not.toContain("/new/wsh");
         expect(planChange(host, scope, where, undefined).kind).toBe("none");
       });
     }
@@ -201,7 +201,7 @@ describe("every host", () => {
 
   test("has the shape that the host reads", () => {
     const shape = (id: string) => {
-      const text = planChange(hostNamed(id), "user", freshPlaces(), launch).after;
+      const text = planChange(hostNamed(id), "user", freshPlaces(), launch).newText;
       return id === "codex" ? parse(text) : readJsonc(text);
     };
     const { command, args } = launch;
@@ -220,9 +220,9 @@ describe("every host", () => {
     const file = join(where.cwd, "opencode.jsonc");
     writeFileSync(file, '{ "mcp": { "servers": {} } } // v2\n');
     const change = planChange(hostNamed("opencode"), "project", where, launch);
-    expect(change.place.file).toBe(file);
-    expect(readJsonc(change.after)).toMatchObject({ mcp: { servers: { wsh: { type: "local" } } } });
-    expect(change.after).toContain("// v2");
+    expect(change.file.file).toBe(file);
+    expect(readJsonc(change.newText)).toMatchObject({ mcp: { servers: { wsh: { type: "local" } } } });
+    expect(change.newText).toContain("// v2");
   });
 
   test("settings are in each system's place", () => {
