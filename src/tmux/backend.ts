@@ -49,7 +49,7 @@ export interface ControlClient {
 
 export interface Subscription {
   /** `%7`, `@5`, `%*`, `@*`; any other text means the session. */
-  readonly about: string;
+  readonly watched: string;
   readonly format: string;
 }
 
@@ -84,7 +84,7 @@ export interface Backend {
   /** The AI agent for which the commands run; null: a person or a program. */
   readonly agent: string | null;
   /** The same backend with the rights of an AI agent. */
-  as(agent: string): Backend & Disposable;
+  withAgent(agent: string): Backend & Disposable;
   /** Whether this process has a terminal that can attach. */
   readonly hasTerminal: boolean;
   /** Whether a person's key at an attached terminal runs the command. */

@@ -5,7 +5,7 @@ import type { OperationOutput } from "../operations/table.ts";
 import type { PaneTerminal } from "../protocol/pane-terminal.ts";
 import type { Backend } from "./backend.ts";
 import { terminalVariables } from "./formats/terminal-variables.ts";
-import type { Around, FormatFacts } from "./formats/variables.ts";
+import type { FormatContext, FormatFacts } from "./formats/variables.ts";
 import { type Model, oldestPane, type Place, placeOf, type Session } from "./model.ts";
 import { optionAt } from "./options/options.ts";
 import type { State } from "./state.ts";
@@ -16,9 +16,9 @@ export async function gatherFacts(
   backend: Backend,
   { model, state }: { readonly model: Model; readonly state: State },
   template: string,
-  { all }: { readonly all: readonly Around[] },
+  { scopes }: { readonly scopes: readonly FormatContext[] },
 ): Promise<FormatFacts> {
-  const places = /#\{[SWP]:/.test(template) ? model.places : all.flatMap(placesAround);
+  const places = /#\{[SWP]:/.test(template) ? model.places : scopes.flatMap(placesAround);
   const targets = [...new Set(places.flatMap(({ session, pane }) => [oldestPane(session).target, pane.target]))];
   const terminals = new Map<string, PaneTerminal>();
   const screens = new Map<string, readonly string[]>();
@@ -79,6 +79,6 @@ export function clientName(
   return terminal ?? `${page === null ? "wsh" : "page"}-${name}-${client}`;
 }
 
-function placesAround({ session, window, pane }: Around): readonly Place[] {
+function placesAround({ session, window, pane }: FormatContext): readonly Place[] {
   return session === undefined ? [] : [placeOf(session, window, pane)];
 }

@@ -12,25 +12,25 @@ const usage = `usage: tmux [-2CDlNuvV] [-c shell-command] [-f file] [-L socket-n
 `;
 
 /** Options before the command. */
-interface Front {
+interface FrontOptions {
   readonly server: string | null;
   readonly socket: string | null;
   readonly shell: string | null;
   /** `-f`: a file that is read if no session is running, as tmux reads it at its start. */
   readonly file: string | null;
-  readonly asks: "version" | null;
+  readonly request: "version" | null;
   /** How often `-C` is given: 2 inside a terminal that supports control mode. */
   readonly control: number;
   readonly rest: readonly string[];
   /** A usage error, in tmux's words. */
-  readonly fault: string | null;
+  readonly error: string | null;
 }
 
 const SILENT = "2DluNv";
 
-export function readFront(args: readonly string[]): Front {
-  const front = { server: null, socket: null, shell: null, file: null, asks: null, control: 0, fault: null } as {
-    -readonly [K in keyof Omit<Front, "rest">]: Front[K];
+export function readFront(args: readonly string[]): FrontOptions {
+  const front = { server: null, socket: null, shell: null, file: null, request: null, control: 0, error: null } as {
+    -readonly [K in keyof Omit<FrontOptions, "rest">]: FrontOptions[K];
   };
   let index = 0;
   for (; index < args.length; index++) {
@@ -43,18 +43,18 @@ export function readFront(args: readonly string[]): Front {
     for (let i = 1; i < word.length; i++) {
       const flag = word[i] ?? "";
       if (SILENT.includes(flag)) continue;
-      if (flag === "V") front.asks = "version";
+      if (flag === "V") front.request = "version";
       else if (flag === "C") front.control++;
       else if ("cfLST".includes(flag)) {
         const rest = word.slice(i + 1);
         const value = rest === "" ? args[++index] : rest;
-        if (value === undefined) front.fault ??= `tmux: option requires an argument -- ${flag}\n${usage.trimEnd()}`;
+        if (value === undefined) front.error ??= `tmux: option requires an argument -- ${flag}\n${usage.trimEnd()}`;
         if (flag === "L") front.server = value ?? null;
         if (flag === "S") front.socket = value ?? null;
         if (flag === "f") front.file = value ?? null;
         if (flag === "c") front.shell = value ?? null;
         break;
-      } else front.fault ??= `tmux: invalid option -- '${flag}'\n${usage.trimEnd()}`;
+      } else front.error ??= `tmux: invalid option -- '${flag}'\n${usage.trimEnd()}`;
     }
   }
   return { ...front, rest: args.slice(index) };

@@ -63,11 +63,11 @@ export class Model {
   }
 
   findPane(target: string): Place | undefined {
-    return this.places.find(({ pane }) => pane.target === target) ?? this.underPopup(target);
+    return this.places.find(({ pane }) => pane.target === target) ?? this.placeUnderPopup(target);
   }
 
   /** A popup is in no window of the model: the window below it is the target of its commands. */
-  private underPopup(target: string): Place | undefined {
+  private placeUnderPopup(target: string): Place | undefined {
     const all = this.sessions.flatMap((session) => session.windows.map((window) => placeOf(session, window)));
     return all.find(({ window }) => window.info.panes.some(({ id, popup }) => popup === true && id === target));
   }
@@ -78,7 +78,7 @@ export class Model {
   }
 
   /** wsh's ids of everything that exists; null: unknown. */
-  get living(): ReadonlySet<string> | null {
+  get livingTargets(): ReadonlySet<string> | null {
     if (!this.isComplete || this.sessions.length === 0) return null;
     return new Set(this.places.flatMap(({ session, window, pane }) => [session.target, window.target, pane.target]));
   }

@@ -8,7 +8,7 @@ import { TmuxError } from "./error.ts";
 import { gatherFacts } from "./facts.ts";
 import { expand, type FormatScope } from "./formats/expand.ts";
 import { argumentVariables, placeVariables } from "./formats/hook-variables.ts";
-import { type Around, type FormatFacts, variable } from "./formats/variables.ts";
+import { type FormatContext, type FormatFacts, variable } from "./formats/variables.ts";
 import { Model, type Place, placeOf } from "./model.ts";
 import { eventsOfHooks, hookBehind, hooksOfEvent } from "./options/hooks.ts";
 import { hookAt, optionAt } from "./options/options.ts";
@@ -26,12 +26,12 @@ export interface Command extends Syntax {
   readonly alias?: string;
   readonly usage: string;
   /** Whether the command needs no session. */
-  readonly starts?: true;
+  readonly needsNoSession?: true;
   run(run: Run, args: Arguments): Promise<void>;
 }
 
 /** Observes each command of a run, for a client that gets answers in blocks. */
-interface Guard {
+interface CommandObserver {
   begin(): void;
   end(isGood: boolean): void;
 }
@@ -44,9 +44,9 @@ export class Run {
   /** The default target of later commands in this run: what an earlier command made. */
   private defaultPane: string | null = null;
   /** The pane that the current command has made, for its hook. */
-  private fresh: string | null = null;
+  private createdPane: string | null = null;
   /** Variables of the running hook. */
-  private hooked: ExtraVariables | null = null;
+  private hookVariables: ExtraVariables | null = null;
   /** Whether bindings have changed; terminals are notified after the commands. */
   hasNewKeys = false;
   /** Whether wsh itself started the run: it triggers no hooks. */
@@ -60,18 +60,18 @@ export class Run {
     readonly backend: Backend,
     /** Every command, by name. */
     readonly table: readonly Command[],
-    private readonly guarded: Guard | null = null,
+    private readonly observer: CommandObserver | null = null,
   ) {}
 
-  private get guard(): Guard | null {
-    return this.hooked === null ? this.guarded : null;
+  private get activeObserver(): CommandObserver | null {
+    return this.hookVariables === null ? this.observer : null;
   }
 
   /** Runs commands in order. @returns false if one failed */
   async commands(all: readonly (readonly string[])[]): Promise<boolean> {
     this.depth++;
     try {
-      return await this.inOrder(all);
+      return await this.runInOrder(all);
     } finally {
       this.depth--;
       if (this.depth === 0 && this.hasNewKeys) {
@@ -81,29 +81,29 @@ export class Run {
     }
   }
 
-  private async inOrder(all: readonly (readonly string[])[]): Promise<boolean> {
+  private async runInOrder(all: readonly (readonly string[])[]): Promise<boolean> {
     try {
       // Like tmux, parses a whole line before it runs any command.
       for (const words of all) this.parsed(words);
     } catch (thrown) {
-      this.guard?.begin();
-      return this.failed(`${this.guard === null ? "" : "parse error: "}${messageOf(thrown)}`);
+      this.activeObserver?.begin();
+      return this.failed(`${this.activeObserver === null ? "" : "parse error: "}${messageOf(thrown)}`);
     }
     for (const words of all) {
-      this.guard?.begin();
+      this.activeObserver?.begin();
       try {
         await this.command(words);
       } catch (thrown) {
         return this.failed(messageOf(thrown));
       }
-      this.guard?.end(true);
+      this.activeObserver?.end(true);
     }
     return true;
   }
 
   private async failed(message: string): Promise<false> {
     await this.backend.complain(message);
-    this.guard?.end(false);
+    this.activeObserver?.end(false);
     this.status = 1;
     return false;
   }
@@ -131,19 +131,23 @@ export class Run {
   private async command(words: readonly string[]): Promise<void> {
     const { command, args } = this.parsed(words);
     this.loaded = null;
-    if (command.starts !== true && !this.isStarting) {
+    if (command.needsNoSession !== true && !this.isStarting) {
       const { model } = await this.load();
       if (model.sessions.length === 0) throw new TmuxError(`no server running on ${this.backend.socketPath}`);
     }
-    const behind = hookBehind(command.name);
-    const isHooked = behind !== null && isHookSet(this.backend.readState(), behind);
+    const hookName = hookBehind(command.name);
+    const isHooked = hookName !== null && isHookSet(this.backend.readState(), hookName);
     const target = isHooked ? await this.targetOf(command, args) : null;
-    this.fresh = null;
+    this.createdPane = null;
     await command.run(this, args);
     if (!isHooked || this.isOwn) return;
     const { model } = await this.refresh();
-    const pane = this.fresh ?? target?.pane.target ?? "";
-    await this.hook(behind, model.findPane(pane) ?? this.currentIn(model) ?? {}, argumentVariables(command, args));
+    const pane = this.createdPane ?? target?.pane.target ?? "";
+    await this.runHooks(
+      hookName,
+      model.findPane(pane) ?? this.currentIn(model) ?? {},
+      argumentVariables(command, args),
+    );
   }
 
   /** The place of a command's target; null: it has none. */
@@ -164,20 +168,20 @@ export class Run {
   }
 
   /** Runs the commands of a hook with that place as the target. They trigger no hooks. */
-  private async hook(name: string, place: Partial<Place>, variables: ExtraVariables): Promise<void> {
+  private async runHooks(name: string, place: Partial<Place>, variables: ExtraVariables): Promise<void> {
     const state = this.backend.readState();
-    if (this.hooked !== null || !isHookSet(state, name)) return;
+    if (this.hookVariables !== null || !isHookSet(state, name)) return;
     this.loaded = null;
     const { defaultPane: made } = this;
-    this.hooked = { hook: name, ...variables };
+    this.hookVariables = { hook: name, ...variables };
     this.defaultPane = place.pane?.target ?? made;
     try {
       for (const { text, agent } of hookAt(state, place, name))
-        await this.as(agent, async (run) => {
-          if (await run.knows(place)) await run.commands([["run-shell", "-C", text]]);
+        await this.runAs(agent, async (run) => {
+          if (await run.isKnown(place)) await run.commands([["run-shell", "-C", text]]);
         });
     } finally {
-      this.hooked = null;
+      this.hookVariables = null;
       this.defaultPane = made;
     }
   }
@@ -185,22 +189,22 @@ export class Run {
   /** Runs the commands of a hook without an event. */
   async runHook(name: string): Promise<void> {
     const place = (await this.targets()).current;
-    await this.hook(name, place ?? {}, place === null ? {} : placeVariables(place));
+    await this.runHooks(name, place ?? {}, place === null ? {} : placeVariables(place));
   }
 
   /** AI agents do not learn of private sessions. */
-  private async knows({ pane }: Partial<Place>): Promise<boolean> {
+  private async isKnown({ pane }: Partial<Place>): Promise<boolean> {
     return pane === undefined || (await this.load()).model.findPane(pane.target) !== undefined;
   }
 
   /** Runs commands for an AI agent, with its rights. @param agent null: for the caller */
-  private async as(agent: string | null, act: (run: Run) => Promise<unknown>): Promise<void> {
+  private async runAs(agent: string | null, act: (run: Run) => Promise<unknown>): Promise<void> {
     if (agent === null || agent === this.backend.agent) return void (await act(this));
     const { print, complain } = this.backend;
-    using backend = this.backend.as(agent);
+    using backend = this.backend.withAgent(agent);
     const run = new Run({ ...backend, print, complain }, this.table);
     run.defaultPane = this.defaultPane;
-    run.hooked = this.hooked;
+    run.hookVariables = this.hookVariables;
     await act(run);
     this.loaded = null;
   }
@@ -219,7 +223,7 @@ export class Run {
       await this.change((changed) => {
         changed.shown[id] = window.target;
       });
-    for (const name of hooksOfEvent({ event, isKept: WSH_EVENT_KEPT === "true", isElsewhere }))
+    for (const name of hooksOfEvent({ event, isKept: WSH_EVENT_KEPT === "true", isOtherWindow: isElsewhere }))
       await this.runHook(name);
   }
 
@@ -251,9 +255,9 @@ export class Run {
 
   async change<T>(change: (state: State) => T): Promise<T> {
     const { model } = await this.load();
-    const { living } = model;
+    const { livingTargets } = model;
     const result = await this.backend.changeState((state) => {
-      if (living !== null) prune(state, living);
+      if (livingTargets !== null) prune(state, livingTargets);
       return change(state);
     });
     this.loaded = null;
@@ -261,13 +265,13 @@ export class Run {
   }
 
   /** Sets the default target of later commands. */
-  means(pane: string): void {
+  setDefaultPane(pane: string): void {
     this.defaultPane = pane;
   }
 
   /** Names the pane that the current command's hook is about. */
-  hasMade(pane: string): void {
-    this.fresh = pane;
+  setCreatedPane(pane: string): void {
+    this.createdPane = pane;
   }
 
   async targets(): Promise<Targets> {
@@ -313,7 +317,7 @@ export class Run {
     return printed.join("").split("\n").slice(0, -1);
   }
 
-  async format(template: string, around: Around, extra: ExtraVariables = {}, isTimed = false): Promise<string> {
+  async format(template: string, around: FormatContext, extra: ExtraVariables = {}, isTimed = false): Promise<string> {
     const [one = ""] = await this.formats(template, [{ around, extra }], isTimed);
     return one;
   }
@@ -321,11 +325,13 @@ export class Run {
   /** Expands the same format for several places. */
   async formats(
     template: string,
-    all: readonly { readonly around: Around; readonly extra?: ExtraVariables }[],
+    all: readonly { readonly around: FormatContext; readonly extra?: ExtraVariables }[],
     isTimed = false,
   ): Promise<string[]> {
     const { model, state } = await this.load();
-    const facts = await gatherFacts(this.backend, { model, state }, template, { all: all.map(({ around }) => around) });
+    const facts = await gatherFacts(this.backend, { model, state }, template, {
+      scopes: all.map(({ around }) => around),
+    });
     // The next expansion has the output of the shell commands.
     const printed = new Map<string, string | null>();
     const shell = (command: string): string => {
@@ -343,7 +349,7 @@ export class Run {
   }
 
   private scope(
-    around: Around,
+    around: FormatContext,
     loaded: {
       readonly model: Model;
       readonly state: State;
@@ -354,7 +360,7 @@ export class Run {
   ): FormatScope {
     const { model, state, facts, extra } = loaded;
     const { session, window, pane } = around;
-    const inside = (place: Around): FormatScope => this.scope(place, { ...loaded, extra: {} });
+    const scopeInside = (place: FormatContext): FormatScope => this.scope(place, { ...loaded, extra: {} });
     return {
       // Properties that every object has are not variables.
       find: (name) =>
@@ -363,23 +369,23 @@ export class Run {
           : (formatValue(name, optionAt(state, around, name)) ??
             extra[name] ??
             variable(around, name, facts) ??
-            this.hooked?.[name] ??
+            this.hookVariables?.[name] ??
             environmentOf(state, session?.target, name, this.backend.env)),
       loop(over) {
         if (over === "sessions")
           return model.sessions.map((each) => ({
-            scope: inside({ session: each, window: each.current, pane: each.current.active }),
+            scope: scopeInside({ session: each, window: each.current, pane: each.current.active }),
             active: false,
           }));
         if (session === undefined) return null;
         if (over === "windows")
           return session.windows.map((each) => ({
-            scope: inside({ session, window: each, pane: each.active }),
+            scope: scopeInside({ session, window: each, pane: each.active }),
             active: each === session.current,
           }));
         if (window === undefined) return null;
         return window.panes.map((each) => ({
-          scope: inside({ session, window, pane: each }),
+          scope: scopeInside({ session, window, pane: each }),
           active: each === window.active,
         }));
       },

@@ -9,7 +9,7 @@ import { timeText } from "../protocol/strftime.ts";
 const MOST_MESSAGES = 100;
 
 const values = v.optional(v.record(v.string(), v.string()), {});
-const each = v.optional(v.record(v.string(), v.record(v.string(), v.string())), {});
+const valuesById = v.optional(v.record(v.string(), v.record(v.string(), v.string())), {});
 const variable = v.object({ value: v.nullable(v.string()), hidden: v.optional(v.boolean(), false) });
 const variables = v.record(v.string(), variable);
 
@@ -33,7 +33,7 @@ export const StateSchema = v.object({
   server: values,
   session: values,
   window: values,
-  own: each,
+  own: valuesById,
   environment: v.optional(variables, {}),
   environments: v.optional(v.record(v.string(), variables), {}),
   /** Respawned panes and moved windows keep the ids that tmux callers know: `@9` is shown as `@7`. */
@@ -79,7 +79,7 @@ export function keepMessage(state: State, text: string): void {
 }
 
 /** Removes the data of objects that no longer exist. */
-export function prune(state: State, living: ReadonlySet<string>): void {
+export function prune(state: State, livingTargets: ReadonlySet<string>): void {
   for (const table of [
     state.own,
     state.environments,
@@ -89,13 +89,14 @@ export function prune(state: State, living: ReadonlySet<string>): void {
     state.layouts,
     state.shown,
   ])
-    for (const id of Object.keys(table)) if (!living.has(id)) delete (table as Record<string, unknown>)[id];
+    for (const id of Object.keys(table)) if (!livingTargets.has(id)) delete (table as Record<string, unknown>)[id];
   for (const key of Object.keys(state.hookAgents)) {
     const [scope = ""] = key.split(" ");
-    if (scope.startsWith("@") && !living.has(scope)) delete state.hookAgents[key];
+    if (scope.startsWith("@") && !livingTargets.has(scope)) delete state.hookAgents[key];
   }
-  for (const [name, { session }] of Object.entries(state.clients)) if (!living.has(session)) delete state.clients[name];
+  for (const [name, { session }] of Object.entries(state.clients))
+    if (!livingTargets.has(session)) delete state.clients[name];
   for (const [name, { from, to }] of Object.entries(state.left))
-    if (!living.has(from) || !living.has(to)) delete state.left[name];
-  if (state.marked !== null && !living.has(state.marked)) state.marked = null;
+    if (!livingTargets.has(from) || !livingTargets.has(to)) delete state.left[name];
+  if (state.marked !== null && !livingTargets.has(state.marked)) state.marked = null;
 }

@@ -34,7 +34,7 @@ function inBraces(words: Readonly<Record<string, string>>, text: string): string
 }
 
 /** The session, window and pane parts of a written target. */
-interface Written {
+interface WrittenTarget {
   readonly session: string;
   readonly window: string;
   readonly pane: string;
@@ -112,7 +112,7 @@ export class Targets {
     return this.current;
   }
 
-  private written({ session, window, pane, isWindowOnly, isPaneOnly }: Written): Place {
+  private written({ session, window, pane, isWindowOnly, isPaneOnly }: WrittenTarget): Place {
     if (session !== "") {
       const owner = this.session(session);
       const inside = window === "" ? owner.current : windowIn(owner, window);
@@ -187,28 +187,28 @@ function exactness(name: string): { readonly name: string; readonly isExact: boo
   return name.startsWith("=") ? { name: name.slice(1), isExact: true } : { name, isExact: false };
 }
 
-function readTarget(target: string, kind: TargetKind): Written {
+function readTarget(target: string, kind: TargetKind): WrittenTarget {
   const colon = target.indexOf(":");
   const rest = colon === -1 ? target : target.slice(colon + 1);
   const period = rest.indexOf(".");
   const before = period === -1 ? rest : rest.slice(0, period);
   const pane = period === -1 ? "" : rest.slice(period + 1);
   const base = { isWindowOnly: colon !== -1, isPaneOnly: period !== -1, session: "", window: "", pane: "" };
-  const mapped = (written: Written): Written => ({
+  const withoutBraces = (written: WrittenTarget): WrittenTarget => ({
     ...written,
     window: inBraces(windowWords, written.window),
     pane: written.pane,
   });
-  if (colon !== -1) return mapped({ ...base, session: target.slice(0, colon), window: before, pane });
-  if (period !== -1) return mapped({ ...base, window: before, pane });
-  const by: TargetKind = before.startsWith("$")
+  if (colon !== -1) return withoutBraces({ ...base, session: target.slice(0, colon), window: before, pane });
+  if (period !== -1) return withoutBraces({ ...base, window: before, pane });
+  const field: TargetKind = before.startsWith("$")
     ? "session"
     : before.startsWith("@")
       ? "window"
       : before.startsWith("%")
         ? "pane"
         : kind;
-  return mapped({ ...base, [by]: before });
+  return withoutBraces({ ...base, [field]: before });
 }
 
 function windowIn(session: Session, written: string): Window | null {
@@ -217,7 +217,7 @@ function windowIn(session: Session, written: string): Window | null {
   if (name.startsWith("@")) return windows.find(({ id }) => id === name) ?? null;
   if (!isExact) {
     const [, sign, digits] = /^([+-])(\d*)$/.exec(name) ?? [];
-    if (sign !== undefined) return around(windows, current, Number(digits || "1") * (sign === "+" ? 1 : -1));
+    if (sign !== undefined) return stepFrom(windows, current, Number(digits || "1") * (sign === "+" ? 1 : -1));
     if (name === "!") return windows.find((window) => window.info.last === true) ?? null;
     if (name === "^") return windows[0] ?? null;
     if (name === "$") return windows.at(-1) ?? null;
@@ -244,7 +244,7 @@ function onlyOne<T>(all: readonly T[], ...tests: readonly ((each: T) => boolean)
 }
 
 /** The element some positions further, cyclically. */
-export function around<T>(all: readonly T[], from: T, step: number): T | null {
+export function stepFrom<T>(all: readonly T[], from: T, step: number): T | null {
   const at = all.indexOf(from);
   if (at === -1 || all.length === 0) return null;
   return all[(((at + step) % all.length) + all.length) % all.length] ?? null;
@@ -260,7 +260,7 @@ function paneIn(window: Window, written: string, current: Place | null): Pane | 
   const [, sign, digits] = /^([+-])(\d*)$/.exec(name) ?? [];
   if (sign !== undefined) {
     const from = current !== null && panes.includes(current.pane) ? current.pane : window.active;
-    return around(panes, from, Number(digits || "1") * (sign === "+" ? 1 : -1));
+    return stepFrom(panes, from, Number(digits || "1") * (sign === "+" ? 1 : -1));
   }
   const numbered = /^\d+$/.test(name) ? panes.find(({ index }) => index === Number(name)) : undefined;
   return numbered ?? cornerPane(window, name);

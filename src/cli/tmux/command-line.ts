@@ -13,12 +13,12 @@ const plainName = /^[A-Za-z0-9_-]{1,32}$/;
 
 /** @param before global options of wsh before `tmux` @returns the exit status */
 export async function tmuxCommandLine(args: readonly string[], before: readonly string[]): Promise<number> {
-  const { server, socket, shell, file, asks, control, rest, fault } = readFront(args);
-  if (fault !== null) {
-    process.stderr.write(`${fault}\n`);
+  const { server, socket, shell, file, request, control, rest, error } = readFront(args);
+  if (error !== null) {
+    process.stderr.write(`${error}\n`);
     return 1;
   }
-  if (asks === "version") {
+  if (request === "version") {
     await print(`tmux ${TMUX_VERSION}\n`);
     return 0;
   }

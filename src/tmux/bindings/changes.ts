@@ -46,12 +46,12 @@ export function tmuxChanges(
 }
 
 function keysBefore(table: string, modeKeys: ModeKeys, before: KeyChanges): readonly string[] {
-  const usual =
+  const listedKeys =
     table === "prefix" ? [...defaultBindings.keys()] : table === "copy" ? Object.keys(copyModeKeys(modeKeys)) : [];
   const changed = Object.keys(before)
     .map(splitFlat)
     .filter((each) => each.table === table);
-  return [...usual, ...changed.map(({ key }) => key)];
+  return [...listedKeys, ...changed.map(({ key }) => key)];
 }
 
 /**
@@ -61,9 +61,9 @@ function keysBefore(table: string, modeKeys: ModeKeys, before: KeyChanges): read
 function bindingOf({ commands, note, repeat }: BoundKey): Binding {
   const calls: { call: BoundCall; line: string[] | null }[] = [];
   for (const words of commands) {
-    const own = viewCallOf(words);
+    const viewCall = viewCallOf(words);
     const line = calls.at(-1)?.line;
-    if (own !== null) calls.push({ call: own, line: null });
+    if (viewCall !== null) calls.push({ call: viewCall, line: null });
     else if (line !== null && line !== undefined) line.push(";", ...words.map(escaped));
     else {
       const run = ["wsh", "tmux", ...words.map(escaped)];

@@ -46,7 +46,7 @@ const actions: Readonly<Record<string, CopyModeAction>> = {
 };
 
 /** Commands that take a text. */
-const typing: Readonly<Record<string, CopyModeAction>> = {
+const promptActions: Readonly<Record<string, CopyModeAction>> = {
   "search-forward-text": "search_forth",
   "search-backward-text": "search_back",
   "jump-forward": "jump_forth",
@@ -61,7 +61,7 @@ const clipboards = /^(?:xclip|xsel|pbcopy|wl-copy|clip\.exe|reattach-to-user-nam
 /** The action of copy mode for the words of `send-keys -X`. @throws TmuxError if there is none */
 export function copyAct([name = "", ...words]: readonly string[], count: number): CopyModeAct {
   const [text = ""] = words;
-  const typed = typing[name];
+  const typed = promptActions[name];
   if (typed !== undefined && words.length === 1 && text !== "") return { action: typed, count, text };
   const action = copyAction(["send-keys", "-X", name, ...words]);
   if (action === null) throw new TmuxError(`copy mode in wsh has no ${name}`);

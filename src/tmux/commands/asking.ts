@@ -78,7 +78,11 @@ function typesOf(args: Arguments): readonly string[] {
 }
 
 /** @returns the answer; null: the person gave none */
-async function ask(run: Run, session: Session, question: OperationInput<"ask">): Promise<string | boolean | null> {
+async function askPerson(
+  run: Run,
+  session: Session,
+  question: OperationInput<"ask">,
+): Promise<string | boolean | null> {
   const times = { timeout_ms: PATIENCE_MS, max_wait_ms: PATIENCE_MS };
   const { state, answer } = await run.backend.call("ask", { ...question, ...times }, session.target);
   return state === "answered" && answer !== undefined && !Array.isArray(answer) ? answer : null;
@@ -104,8 +108,8 @@ async function confirm(run: Run, args: Arguments): Promise<void> {
   // The person types the key that confirms.
   const answer =
     key === undefined
-      ? await ask(run, session, { question, kind: "confirm", default: args.has("y") })
-      : await ask(run, session, {
+      ? await askPerson(run, session, { question, kind: "confirm", default: args.has("y") })
+      : await askPerson(run, session, {
           question: `${question} (${key})`,
           kind: "text",
           ...(args.has("y") ? { default: key } : {}),
@@ -129,7 +133,7 @@ async function prompt(run: Run, args: Arguments): Promise<void> {
   for (const [i, each] of prompts.entries()) {
     const question = (await run.format(each, placeOf(session))) || ":";
     const prepared = await run.format(inputs[i] ?? "", placeOf(session));
-    const answer = await ask(run, session, {
+    const answer = await askPerson(run, session, {
       question,
       kind: "text",
       ...(prepared === "" ? {} : { default: prepared }),
@@ -203,7 +207,7 @@ async function choice(
     items.findIndex(([each]) => each === name) === i ? name : `${name} (${i + 1})`,
   );
   if (choices.length === 0) return null;
-  const answer = await ask(run, session, {
+  const answer = await askPerson(run, session, {
     question: title || "Choose",
     kind: "choice",
     choices,

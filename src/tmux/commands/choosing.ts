@@ -69,8 +69,8 @@ async function chooseIn(
     const isFirst = pane === window.active;
     return depth === "panes" || (isFirst && (depth === "windows" || window === session.current));
   });
-  const all = places.map((around) => {
-    const { session, window, pane } = around;
+  const items = places.map((context) => {
+    const { session, window, pane } = context;
     const at = { sessions: "", windows: `${window.index}.`, panes: `${window.index}.${pane.id}` };
     const formats = {
       session_format: "0",
@@ -78,10 +78,10 @@ async function chooseIn(
       pane_format: "0",
       [`${depth.slice(0, -1)}_format`]: "1",
     };
-    return { around, extra: formats, value: `=${session.name}:${at[depth]}` };
+    return { around: context, extra: formats, value: `=${session.name}:${at[depth]}` };
   });
-  const tests = filter === undefined ? null : await run.formats(filter, all);
-  const choices = all.filter((_, i) => tests === null || isTrue(tests[i] ?? ""));
+  const tests = filter === undefined ? null : await run.formats(filter, items);
+  const choices = items.filter((_, i) => tests === null || isTrue(tests[i] ?? ""));
   const names = await run.formats(args.get("F") ?? LINES[depth], choices);
   await offerIn(
     run,
@@ -92,8 +92,8 @@ async function chooseIn(
 }
 
 /** Shows a menu in the background. */
-async function offerIn(run: Run, args: Arguments, all: readonly Item[], template: string): Promise<void> {
-  const items = all.map(([value = "", name = value]) => [name, value] as const);
-  if (args.get("O") === "name") items.sort(([a], [b]) => (a < b ? -1 : 1));
-  await offer(run, undefined, "", args.has("r") ? items.toReversed() : items, template, true);
+async function offerIn(run: Run, args: Arguments, items: readonly Item[], template: string): Promise<void> {
+  const choices = items.map(([value = "", name = value]) => [name, value] as const);
+  if (args.get("O") === "name") choices.sort(([a], [b]) => (a < b ? -1 : 1));
+  await offer(run, undefined, "", args.has("r") ? choices.toReversed() : choices, template, true);
 }

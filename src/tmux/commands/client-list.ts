@@ -29,8 +29,8 @@ export async function clientsOf(run: Run, sessions: readonly Session[]): Promise
     const controls = Object.entries(state.clients).flatMap(([name, { pid, session: shown, flags }]): TmuxClient[] => {
       if (shown !== session.target || pid <= 1 || !run.backend.isAlive(pid)) return [];
       const { rows, cols } = session.info;
-      const own = { client_flags: flags, client_control_mode: "1", client_pid: String(pid) };
-      const variables = { ...usual(run, session, { name, rows, cols }), ...own };
+      const ownVariables = { client_flags: flags, client_control_mode: "1", client_pid: String(pid) };
+      const variables = { ...commonVariables(run, session, { name, rows, cols }), ...ownVariables };
       return [{ name, session, pid, terminal: null, isUsed: false, variables }];
     });
     return [...controls, ...terminals.map((each) => terminalOf(run, session, each))];
@@ -50,23 +50,23 @@ export function lastSession(
   return left?.to === session.target ? model.sessions.find(({ target }) => target === left.from) : undefined;
 }
 
-function terminalOf(run: Run, session: Session, of: OperationOutput<"session.clients">[number]): TmuxClient {
-  const { client, terminal, rows, cols, read_only: isReadOnly, used, since, last_key: lastKey } = of;
-  const name = clientName(session, of);
+function terminalOf(run: Run, session: Session, viewer: OperationOutput<"session.clients">[number]): TmuxClient {
+  const { client, terminal, rows, cols, read_only: isReadOnly, used, since, last_key: lastKey } = viewer;
+  const name = clientName(session, viewer);
   const flags = ["attached", used ? "focused" : "", isReadOnly ? "read-only" : "", "UTF-8"];
   const seconds = (ms: number): string => String(Math.floor(ms / 1000));
-  const own = {
+  const ownVariables = {
     client_flags: flags.filter((flag) => flag !== "").join(","),
     client_readonly: isReadOnly ? "1" : "0",
     client_tty: terminal ?? "",
     client_created: seconds(since),
     client_activity: seconds(lastKey ?? since),
   };
-  const variables = { ...usual(run, session, { name, rows, cols }), ...own };
+  const variables = { ...commonVariables(run, session, { name, rows, cols }), ...ownVariables };
   return { name, session, pid: null, terminal: client, isUsed: used, variables };
 }
 
-function usual(
+function commonVariables(
   { backend }: Run,
   session: Session,
   { name, rows, cols }: { readonly name: string; readonly rows: number; readonly cols: number },

@@ -6,7 +6,7 @@ import { isTrue } from "../formats/syntax.ts";
 import { placeOf } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { around } from "../targets.ts";
+import { stepFrom } from "../targets.ts";
 import { clientFor, clientsOf, lastSession, type TmuxClient } from "./client-list.ts";
 import { type Command, command } from "./command.ts";
 import { hasTable } from "./keys.ts";
@@ -52,9 +52,9 @@ async function detach(run: Run, args: Arguments): Promise<void> {
   if (args.has("E") || args.has("P"))
     throw new TmuxError("wsh cannot run or end the program around a terminal that it detaches");
   const { model } = await run.load();
-  const here = args.has("s") ? [(await run.place(args, "session", "s")).session] : model.sessions;
+  const sessions = args.has("s") ? [(await run.place(args, "session", "s")).session] : model.sessions;
   const client = await clientFor(run, args.has("s") ? undefined : args.get("t"));
-  const all = args.has("s") || args.has("a") ? await clientsOf(run, here) : [client];
+  const all = args.has("s") || args.has("a") ? await clientsOf(run, sessions) : [client];
   for (const each of all) if (args.has("s") || !args.has("a") || each.name !== client.name) await leave(run, each);
 }
 
@@ -96,11 +96,11 @@ async function switchClient(run: Run, args: Arguments): Promise<void> {
   if (last === undefined) throw new TmuxError("can't find last session");
   const isPlace = /[:.%]/.test(args.get("t") ?? "");
   const step = args.has("n") ? 1 : args.has("p") ? -1 : 0;
-  const next = step === 0 ? last : around(model.sessions, client.session, step);
+  const next = step === 0 ? last : stepFrom(model.sessions, client.session, step);
   if (step !== 0 && (next === null || next === client.session))
     throw new TmuxError(`can't find ${step === 1 ? "next" : "previous"} session`);
-  const to = next === null ? await run.place(args, isPlace ? "pane" : "session") : placeOf(next);
-  const { session, window, pane } = to;
+  const destination = next === null ? await run.place(args, isPlace ? "pane" : "session") : placeOf(next);
+  const { session, window, pane } = destination;
   if (isPlace && window !== session.current) await run.backend.call("window.select", {}, window.target);
   if (isPlace && pane !== window.active) await run.backend.call("pane.select", {}, pane.target);
   if (client.terminal === null) {
@@ -127,7 +127,7 @@ async function refresh(run: Run, args: Arguments): Promise<void> {
   }
   for (const each of args.all("B")) {
     const [name = "", about, format] = each.split(/:([^:]*):(.*)/s);
-    if (about !== undefined && format !== undefined) control.subscribe(name, { about, format });
+    if (about !== undefined && format !== undefined) control.subscribe(name, { watched: about, format });
     else if (!each.includes(":")) control.subscribe(name, null);
   }
   const size = args.get("C");

@@ -52,12 +52,12 @@ async function copyMode(run: Run, args: Arguments): Promise<void> {
     ["u", "page_up"],
     ["q", "leave"],
   ] as const)
-    if (args.has(flag)) await act(run, session, { action, count: 1, text: "" });
+    if (args.has(flag)) await sendAction(run, session, { action, count: 1, text: "" });
 }
 
 /** Performs an action of copy mode at the terminal in use. */
-async function act(run: Run, session: Session, does: CopyModeAct): Promise<void> {
-  await run.backend.call("terminal.show", { view: "copy_mode", act: does }, session.target);
+async function sendAction(run: Run, session: Session, action: CopyModeAct): Promise<void> {
+  await run.backend.call("terminal.show", { view: "copy_mode", act: action }, session.target);
 }
 
 /** The input of one `input.send` call: a text, then keys. */
@@ -75,9 +75,9 @@ async function sendKeys(run: Run, args: Arguments): Promise<void> {
     const { session, pane } = place;
     if (!(await run.backend.terminal(pane.target)).copy_mode) throw new TmuxError("not in a mode");
     const pipe = pipeOf(args.words);
-    if (pipe === null) return act(run, session, copyAct(args.words, count));
+    if (pipe === null) return sendAction(run, session, copyAct(args.words, count));
     const before = await newestBuffer(run);
-    await act(run, session, copyAct(["copy-pipe-and-cancel"], 1));
+    await sendAction(run, session, copyAct(["copy-pipe-and-cancel"], 1));
     const copied = await newestBuffer(run);
     if (copied !== null && (copied.name !== before?.name || copied.at !== before.at))
       await run.backend.spawn(await formatWithClient(run, pipe, place), copied.text);

@@ -21,15 +21,15 @@ export const keyCommands: readonly Command[] = [
   command("unbind-key unbind", "anqT:", [0, 1], "[-anq] [-T key-table] key", unbind),
   {
     ...command("list-keys lsk", "1aNP:T:", [0, 1], "[-1aN] [-P prefix-string] [-T key-table] [key]", list),
-    starts: true,
+    needsNoSession: true,
   },
 ];
 
 /** Tables that exist without any tmux binding. */
-const usual: readonly string[] = ["prefix", "root", "copy-mode", "copy-mode-vi"];
+const builtinTables: readonly string[] = ["prefix", "root", "copy-mode", "copy-mode-vi"];
 
 export function hasTable({ tables }: State, name: string): boolean {
-  return usual.includes(name) || tables[name] !== undefined;
+  return builtinTables.includes(name) || tables[name] !== undefined;
 }
 
 function tableOf(args: Arguments): string {
@@ -97,7 +97,7 @@ async function unbind(run: Run, args: Arguments): Promise<void> {
     if ((args.has("a") || args.has("T")) && !hasTable(state, name)) throw new TmuxError(`table ${name} doesn't exist`);
     await change(run, "unbind-key", (tables) => {
       if (key !== null) tableIn(tables, name).keys[key] = null;
-      else if (usual.includes(name)) tables[name] = { cleared: true, keys: {} };
+      else if (builtinTables.includes(name)) tables[name] = { cleared: true, keys: {} };
       else delete tables[name];
     });
   } catch (thrown) {
@@ -112,7 +112,7 @@ async function list(run: Run, args: Arguments): Promise<void> {
   const tableName = args.get("T");
   if (tableName !== undefined && !hasTable(run.backend.readState(), tableName))
     throw new TmuxError(`table ${tableName} doesn't exist`);
-  const lines = args.has("N") ? notes(run, args, only) : bindings(tables, tableName ?? null, only);
+  const lines = args.has("N") ? noteLines(run, args, only) : bindings(tables, tableName ?? null, only);
   if (only !== null && lines.length === 0) throw new TmuxError(`unknown key: ${given}`);
   for (const line of args.has("1") && args.has("N") ? lines.slice(0, 1) : lines) await run.print(line);
 }
@@ -150,7 +150,7 @@ function boundIn(table: BoundTable | undefined): readonly (readonly [string, Bou
 }
 
 /** Keys with their notes; wsh's own bindings have notes. */
-function notes(run: Run, args: Arguments, only: string | null): readonly string[] {
+function noteLines(run: Run, args: Arguments, only: string | null): readonly string[] {
   const { tables } = run.backend.readState();
   const { prefix, isPreset, configured } = run.backend.keySettings();
   const tableName = args.get("T");

@@ -16,7 +16,7 @@ export const layoutCommands: readonly Command[] = [
   command("select-layout selectl", "Enopt:", [0, 1], "[-Enop] [-t target-pane] [layout-name]", selectLayout),
   ...(["next", "previous"] as const).map((to) =>
     command(`${to}-layout ${to.slice(0, 4)}l`, "t:", [0, 0], "[-t target-window]", async (run, args) =>
-      follow(run, await run.place(args, "window"), to),
+      selectPreset(run, await run.place(args, "window"), to),
     ),
   ),
 ];
@@ -46,7 +46,7 @@ async function selectLayout(run: Run, args: Arguments): Promise<void> {
     await run.backend.call("layout.equalise", { around: true }, pane.target);
     return;
   }
-  if (args.has("n") || args.has("p")) return follow(run, place, args.has("n") ? "next" : "previous");
+  if (args.has("n") || args.has("p")) return selectPreset(run, place, args.has("n") ? "next" : "previous");
   const { state } = await run.load();
   const record = state.layouts[window.target];
   const name = args.has("o") ? record?.before : (args.word(0) ?? record?.preset);
@@ -66,7 +66,7 @@ async function selectLayout(run: Run, args: Arguments): Promise<void> {
 }
 
 /** Applies the preset before or after the last one. */
-async function follow(run: Run, place: Place, to: "next" | "previous"): Promise<void> {
+async function selectPreset(run: Run, place: Place, to: "next" | "previous"): Promise<void> {
   const { state } = await run.load();
   const last = cycle.map(String).indexOf(state.layouts[place.window.target]?.preset ?? "");
   const at = to === "next" ? last + 1 : last === -1 ? -1 : last - 1;

@@ -1,7 +1,7 @@
 /** Commands that print lists and messages. */
 import { TmuxError } from "../error.ts";
 import { isTrue } from "../formats/syntax.ts";
-import { type Around, variableNames } from "../formats/variables.ts";
+import { type FormatContext, variableNames } from "../formats/variables.ts";
 import { placeOf } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
@@ -25,7 +25,7 @@ const PANE =
 export const listingCommands: readonly Command[] = [
   command("list-sessions ls", "F:f:", [0, 0], "[-F format] [-f filter]", async (run, args) => {
     const { model } = await run.load();
-    await list(
+    await printList(
       run,
       args,
       SESSION,
@@ -41,7 +41,7 @@ export const listingCommands: readonly Command[] = [
       const { model } = await run.load();
       const sessions = args.has("a") ? model.sessions : [(await run.place(args, "session")).session];
       const all = sessions.flatMap((session) => session.windows.map((window) => placeOf(session, window)));
-      await list(run, args, args.has("a") ? WINDOW_OF_ALL : WINDOW, all);
+      await printList(run, args, args.has("a") ? WINDOW_OF_ALL : WINDOW, all);
     },
   ),
   command(
@@ -51,11 +51,17 @@ export const listingCommands: readonly Command[] = [
     "[-as] [-F format] [-f filter] [-t target-window]",
     async (run, args) => {
       const { model } = await run.load();
-      if (args.has("a")) return list(run, args, `#{session_name}:#{window_index}.#{pane_index}: ${PANE}`, model.places);
+      if (args.has("a"))
+        return printList(run, args, `#{session_name}:#{window_index}.#{pane_index}: ${PANE}`, model.places);
       const { session, window } = await run.place(args, args.has("s") ? "session" : "window");
       const windows = args.has("s") ? session.windows : [window];
       const all = windows.flatMap((each) => each.panes.map((pane) => placeOf(session, each, pane)));
-      await list(run, args, args.has("s") ? `#{window_index}.#{pane_index}: ${PANE}` : `#{pane_index}: ${PANE}`, all);
+      await printList(
+        run,
+        args,
+        args.has("s") ? `#{window_index}.#{pane_index}: ${PANE}` : `#{pane_index}: ${PANE}`,
+        all,
+      );
     },
   ),
   {
@@ -69,7 +75,7 @@ export const listingCommands: readonly Command[] = [
         await run.print(args.has("F") ? await run.format(args.get("F") ?? "", {}, extra) : usual);
       }
     }),
-    starts: true,
+    needsNoSession: true,
   },
   command(
     "display-message display",
@@ -80,7 +86,12 @@ export const listingCommands: readonly Command[] = [
   ),
 ];
 
-async function list(run: Run, args: Arguments, usual: string, places: readonly Around[]): Promise<void> {
+async function printList(
+  run: Run,
+  args: Arguments,
+  defaultTemplate: string,
+  places: readonly FormatContext[],
+): Promise<void> {
   const filter = args.get("f");
   const tests =
     filter === undefined
@@ -90,7 +101,7 @@ async function list(run: Run, args: Arguments, usual: string, places: readonly A
           places.map((around) => ({ around })),
         );
   const shown = places.filter((_, i) => tests === null || isTrue(tests[i] ?? ""));
-  const template = args.get("F") ?? usual;
+  const template = args.get("F") ?? defaultTemplate;
   for (const line of await run.formats(
     template,
     shown.map((around, i) => ({ around, extra: { line: String(i) } })),

@@ -8,7 +8,7 @@ import { type Pane, type Place, placeOf } from "../model.ts";
 import { isDecoration, optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { around, neighbour } from "../targets.ts";
+import { neighbour, stepFrom } from "../targets.ts";
 import { amount, type Command, cellsOf, command, wholeNumber } from "./command.ts";
 import { respawn } from "./respawn.ts";
 import { freeIndex, movesFocus, programOf, takesFocus } from "./start.ts";
@@ -64,7 +64,7 @@ export const paneCommands: readonly Command[] = [
  * Places a pane beside another one. A percentage refers to the pane, or with -f to the window, in whole cells as in
  * tmux.
  */
-function besides(
+function positionBeside(
   args: Arguments,
   { window, pane }: Place,
 ): Pick<OperationInput<"pane.split">, "direction" | "cells" | "percent" | "whole"> {
@@ -93,9 +93,9 @@ async function split(run: Run, args: Arguments): Promise<void> {
   const place = await run.place(args, "pane");
   const focus = takesFocus(run, args, place);
   const shown = args.has("I") ? await run.backend.shownInput() : null;
-  const program = await programOf(run, shown === null ? args : args.saying([shown]), place);
-  const kept = shown === null ? {} : { keep_after_exit: true };
-  const input = { ...besides(args, place), ...program, ...kept, focus };
+  const program = await programOf(run, shown === null ? args : args.withWords([shown]), place);
+  const keepField = shown === null ? {} : { keep_after_exit: true };
+  const input = { ...positionBeside(args, place), ...program, ...keepField, focus };
   let made: { readonly pane: string };
   try {
     made = await run.backend.call("pane.split", input, place.pane.target);
@@ -104,7 +104,7 @@ async function split(run: Run, args: Arguments): Promise<void> {
   }
   if (args.has("Z") && movesFocus(run, place))
     await run.backend.call("pane.zoom", { on: true }, focus ? made.pane : place.window.active.target);
-  if (focus) await showAgain(run, place);
+  if (focus) await showFocused(run, place);
   await printMade(run, args, made.pane, focus);
 }
 
@@ -151,14 +151,14 @@ function directionOf(args: Arguments): (typeof sides)[keyof typeof sides] | null
 }
 
 /** Selects the active pane of a hidden window without showing the window. */
-async function showAgain(run: Run, { session, window }: Place): Promise<void> {
+async function showFocused(run: Run, { session, window }: Place): Promise<void> {
   if (window !== session.current) await run.backend.call("window.select", {}, session.current.target);
 }
 
 async function select(run: Run, pane: Pane, place: Place): Promise<void> {
   await run.backend.call("pane.select", {}, pane.target);
-  await showAgain(run, place);
-  run.means(pane.target);
+  await showFocused(run, place);
+  run.setDefaultPane(pane.target);
 }
 
 async function resizePane(run: Run, args: Arguments): Promise<void> {
@@ -193,7 +193,8 @@ async function swapPane(run: Run, args: Arguments): Promise<void> {
   const targets = await run.targets();
   const target = targets.find(args.get("t"), "pane");
   const step = args.has("D") ? 1 : args.has("U") ? -1 : 0;
-  const other = step === 0 ? targets.find(args.get("s"), "pane").pane : around(target.window.panes, target.pane, step);
+  const other =
+    step === 0 ? targets.find(args.get("s"), "pane").pane : stepFrom(target.window.panes, target.pane, step);
   if (other === null || other === target.pane) return;
   await run.backend.call("pane.swap", { with: other.target }, target.pane.target);
   if (!movesFocus(run, target)) return;
@@ -233,6 +234,10 @@ async function joinPane(run: Run, args: Arguments): Promise<void> {
   const source = targets.find(args.get("s"), "pane");
   if (target.pane === source.pane) throw new TmuxError("source and target panes must be different");
   const focus = takesFocus(run, args, target);
-  await run.backend.call("pane.move", { to: target.pane.target, ...besides(args, target), focus }, source.pane.target);
-  run.means(source.pane.target);
+  await run.backend.call(
+    "pane.move",
+    { to: target.pane.target, ...positionBeside(args, target), focus },
+    source.pane.target,
+  );
+  run.setDefaultPane(source.pane.target);
 }

@@ -68,8 +68,8 @@ function boundsOf(args: Arguments, { window, pane }: Place) {
   return {
     width,
     height,
-    x: x ?? within(numberAt(args.get("x")), cols - width),
-    y: y ?? within((bottom ?? numberAt(args.get("y"))) - height, rows - height),
+    x: x ?? clamp(numberAt(args.get("x")), cols - width),
+    y: y ?? clamp((bottom ?? numberAt(args.get("y"))) - height, rows - height),
   };
 }
 
@@ -84,6 +84,6 @@ function numberAt(text = ""): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 
-function within(at: number, most: number): number {
+function clamp(at: number, most: number): number {
   return Math.max(0, Math.min(at, most));
 }

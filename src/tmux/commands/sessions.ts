@@ -22,7 +22,7 @@ export const sessionCommands: readonly Command[] = [
         "[-t target-session] [-x width] [-y height] [shell-command]",
       newSession,
     ),
-    starts: true,
+    needsNoSession: true,
   },
   command(
     "attach-session attach",
@@ -46,7 +46,7 @@ export const sessionCommands: readonly Command[] = [
     const { model } = await run.load();
     await killAll(run, model.sessions);
   }),
-  { ...command("start-server start", "", [0, 0], "", async () => {}), starts: true },
+  { ...command("start-server start", "", [0, 0], "", async () => {}), needsNoSession: true },
   command("rename-session rename", "t:", [1, 1], "[-t target-session] new-name", async (run, args) => {
     const place = await run.place(args, "session");
     const shown = sessionName(await run.format(args.word(0) ?? "", place));
@@ -90,7 +90,7 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   if (tmuxName === "") throw new TmuxError(`invalid session: ${requestedName}`);
   const existing = model.sessions.find(({ name }) => name === tmuxName);
   if (existing !== undefined) {
-    if (args.has("A")) return attachTo(run, existing, { others: args.has("D"), readOnly: false });
+    if (args.has("A")) return attachTo(run, existing, { detachOthers: args.has("D"), readOnly: false });
     throw new TmuxError(`duplicate session: ${tmuxName}`);
   }
   if (!args.has("d") && !run.backend.hasTerminal) throw new TmuxError("open terminal failed: not a terminal");
@@ -128,10 +128,10 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   const window = args.get("n");
   if (window !== undefined) await nameWindow(run, session.current.target, window);
   const created = await sessionOf(run, info.id);
-  run.means(created.current.active.target);
-  run.hasMade(created.current.active.target);
+  run.setDefaultPane(created.current.active.target);
+  run.setCreatedPane(created.current.active.target);
   if (args.has("P")) await run.print(await run.format(args.get("F") ?? "#{session_name}:", placeOf(created)));
-  if (!args.has("d")) await attachTo(run, created, { others: false, readOnly: false });
+  if (!args.has("d")) await attachTo(run, created, { detachOthers: false, readOnly: false });
 }
 
 /** The session's current state. */
@@ -151,23 +151,23 @@ function usualSize(sessions: readonly Session[]): { readonly rows: number; reado
 }
 
 /** @throws TmuxError `width invalid` */
-function side(text: string | undefined, what: string, usual: number): number {
-  if (text === undefined || text === "-") return usual;
+function side(text: string | undefined, what: string, defaultValue: number): number {
+  if (text === undefined || text === "-") return defaultValue;
   return Math.min(MOST_CELLS, wholeNumber(what, text, 1, 65_535));
 }
 
 async function attach(run: Run, args: Arguments): Promise<void> {
   const { session } = await run.place(args, "session");
   if (!run.backend.hasTerminal) throw new TmuxError("open terminal failed: not a terminal");
-  await attachTo(run, session, { others: args.has("d"), readOnly: args.has("r") });
+  await attachTo(run, session, { detachOthers: args.has("d"), readOnly: args.has("r") });
 }
 
 async function attachTo(
   run: Run,
   session: Session,
-  { others, readOnly }: { readonly others: boolean; readonly readOnly: boolean },
+  { detachOthers, readOnly }: { readonly detachOthers: boolean; readonly readOnly: boolean },
 ): Promise<void> {
   if (!run.backend.hasTerminal) throw new TmuxError("open terminal failed: not a terminal");
-  if (others) await run.backend.call("session.detach", {}, session.target);
+  if (detachOthers) await run.backend.call("session.detach", {}, session.target);
   run.status = await run.backend.attach(session.info, { readOnly });
 }

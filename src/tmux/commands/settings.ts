@@ -97,7 +97,7 @@ async function setOption(run: Run, args: Arguments, isWindow: boolean): Promise<
   const isOne = index !== null && currentValue !== undefined;
   const next =
     isUnset && isOne
-      ? without(currentValue, index)
+      ? withoutEntry(currentValue, index)
       : isUnset
         ? undefined
         : changedValue(option, value, before, args.has("a"));
@@ -139,7 +139,7 @@ function oneLine(text: string): string {
 }
 
 /** Removes one value of a list; the other values keep their indexes. */
-function without(list: string, index: number): string | undefined {
+function withoutEntry(list: string, index: number): string | undefined {
   const lines = list.split("\n").map((line, i) => (i === index ? "" : line));
   return lines.every((line) => line === "") ? undefined : lines.join("\n");
 }
@@ -220,17 +220,17 @@ async function apply(run: Run, name: string, scope: OptionScope, place: Place | 
 async function show(run: Run, args: Arguments, isWindow: boolean): Promise<void> {
   const place = await placeFor(run, args);
   const { state } = await run.load();
-  const named = args.word(0);
+  const optionText = args.word(0);
   try {
-    if (named === undefined) return await showAll(run, args, scopeOf(args, null, isWindow, place), place);
-    const option = optionNamed(await run.format(named, place ?? {}));
+    if (optionText === undefined) return await showAll(run, args, scopeOf(args, null, isWindow, place), place);
+    const option = optionNamed(await run.format(optionText, place ?? {}));
     const scope = scopeOf(args, option, isWindow, place);
     const isGlobal = scope.kind !== "own";
     const own = valuesOf(state, scope)[option.name];
     const inherited = valueIn(state, chainOf(scope, place), option);
     const value = own ?? (isGlobal || args.has("A") ? inherited : undefined);
     if (value !== undefined) return await print(run, args, option, value, own === undefined && !isGlobal);
-    if (option.kind === undefined) throw new TmuxError(`invalid option: ${named}`);
+    if (option.kind === undefined) throw new TmuxError(`invalid option: ${optionText}`);
   } catch (thrown) {
     if (!args.has("q")) throw thrown;
   }
@@ -294,7 +294,7 @@ async function setHook(run: Run, args: Arguments): Promise<void> {
   const storedForm = all
     .map(([first = "", ...words]) => [run.commandNamed(first).name, ...words.map(quotedValue)].join(" "))
     .join(" ; ");
-  await setOption(run, args.saying([args.word(0) ?? "", storedForm]), args.has("w"));
+  await setOption(run, args.withWords([args.word(0) ?? "", storedForm]), args.has("w"));
 }
 
 async function setEnvironment(run: Run, args: Arguments): Promise<void> {

@@ -17,17 +17,17 @@ const MOST_FILES = 50;
 export const shellCommands: readonly Command[] = [
   command("run-shell run", "bc:d:Ct:", [0, 1], "[-bC] [-d delay] [-t target-pane] [shell-command]", runShell),
   command("if-shell if", "bFt:", [2, 3], "[-bF] [-t target-pane] shell-command command [command]", ifShell),
-  { ...command("source-file source", "Fnqt:v", [1, null], "[-Fnqv] path ...", sourceFiles), starts: true },
+  { ...command("source-file source", "Fnqt:v", [1, null], "[-Fnqv] path ...", sourceFiles), needsNoSession: true },
   command("wait-for wait", "LSU", [1, 1], "[-L|-S|-U] channel", waitFor),
   command("pipe-pane pipep", "IOot:", [0, 1], "[-IOo] [-t target-pane] [shell-command]", pipePane),
 ];
 
-async function around(run: Run, args: Arguments): Promise<Partial<Place>> {
+async function placeOrNone(run: Run, args: Arguments): Promise<Partial<Place>> {
   return args.has("t") ? run.place(args, "pane") : ((await run.targets()).current ?? {});
 }
 
 async function runShell(run: Run, args: Arguments): Promise<void> {
-  const place = await around(run, args);
+  const place = await placeOrNone(run, args);
   const text = args.word(0);
   const delay = args.get("d");
   if (delay !== undefined) {
@@ -46,7 +46,7 @@ async function runShell(run: Run, args: Arguments): Promise<void> {
 }
 
 async function ifShell(run: Run, args: Arguments): Promise<void> {
-  const place = await around(run, args);
+  const place = await placeOrNone(run, args);
   const [test = "", yes = "", no] = args.words;
   const condition = await formatWithClient(run, test, place);
   if (args.has("b") && !args.has("F")) {
@@ -54,8 +54,8 @@ async function ifShell(run: Run, args: Arguments): Promise<void> {
     const otherwise = no === undefined ? "" : `; else ${run.backend.self} ${quoted(no)}`;
     return run.backend.spawn(`if (${condition}) >/dev/null; then ${run.backend.self} ${quoted(yes)}${otherwise}; fi`);
   }
-  const holds = args.has("F") ? isTrue(condition) : (await run.backend.shell(condition)).code === 0;
-  const chosen = holds ? yes : no;
+  const isMet = args.has("F") ? isTrue(condition) : (await run.backend.shell(condition)).code === 0;
+  const chosen = isMet ? yes : no;
   if (chosen !== undefined) await runText(run, chosen, place);
 }
 
@@ -115,7 +115,7 @@ export async function commandsIn(
 async function sourceFiles(run: Run, args: Arguments): Promise<void> {
   if (run.files >= MOST_FILES) throw new TmuxError("too many nested files");
   // The default target of the file's lines.
-  if (args.has("t")) run.means((await run.place(args, "pane")).pane.target);
+  if (args.has("t")) run.setDefaultPane((await run.place(args, "pane")).pane.target);
   const files: { readonly path: string; readonly text: string }[] = [];
   for (const pathPattern of args.words) {
     const named = args.has("F") ? await run.format(pathPattern, (await run.targets()).current ?? {}) : pathPattern;
@@ -201,7 +201,7 @@ async function waitFor(run: Run, args: Arguments): Promise<void> {
     return;
   }
   if (args.has("L")) {
-    const take = (): Promise<boolean> =>
+    const takeChannel = (): Promise<boolean> =>
       run.change((state) => {
         const known = state.channels[name] ?? structuredClone(channel);
         state.channels[name] = known;
@@ -209,7 +209,7 @@ async function waitFor(run: Run, args: Arguments): Promise<void> {
         known.locked = true;
         return isFree;
       });
-    while (!(await take())) await backend.stateChange();
+    while (!(await takeChannel())) await backend.stateChange();
     return;
   }
   if (args.has("S")) {

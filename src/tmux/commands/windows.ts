@@ -5,7 +5,7 @@ import { placeOf, type Session } from "../model.ts";
 import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { around } from "../targets.ts";
+import { stepFrom } from "../targets.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
 import { respawn } from "./respawn.ts";
 import { freeIndex, keepName, movesFocus, ownWindowName, programOf, takesFocus, visible } from "./start.ts";
@@ -39,7 +39,7 @@ export const windowCommands: readonly Command[] = [
     const { session, window } = await run.place(args, "window");
     if (args.has("T") && session.current === window) return turn(run, session, "last");
     await run.backend.call("window.select", {}, window.target);
-    run.means(window.active.target);
+    run.setDefaultPane(window.active.target);
   }),
   ...(["next", "previous", "last"] as const).map((to) => {
     const alias = to === "previous" ? "prev" : to;
@@ -186,17 +186,17 @@ export async function printMade(
   args: Arguments,
   pane: string,
   focused: boolean,
-  usual = CHANGED,
+  defaultFormat = CHANGED,
 ): Promise<void> {
   const { model } = await run.refresh();
-  run.hasMade(pane);
-  if (focused || !args.has("d")) run.means(pane);
+  run.setCreatedPane(pane);
+  if (focused || !args.has("d")) run.setDefaultPane(pane);
   if (!args.has("P")) return;
   const place = model.findPane(pane);
   // The pane of a command that has ended at once is gone; the caller still needs its id.
   await run.print(
     await run.format(
-      args.get("F") ?? usual,
+      args.get("F") ?? defaultFormat,
       place ?? {},
       place === undefined ? { pane_id: pane.replace("@", "%") } : {},
     ),
@@ -207,10 +207,10 @@ async function turn(run: Run, session: Session, to: "next" | "previous" | "last"
   const window =
     to === "last"
       ? session.windows.find((each) => each.info.last === true)
-      : around(session.windows, session.current, to === "next" ? 1 : -1);
+      : stepFrom(session.windows, session.current, to === "next" ? 1 : -1);
   if (window === undefined || window === null || window === session.current) throw new TmuxError(`no ${to} window`);
   await run.backend.call("window.select", {}, window.target);
-  run.means(window.active.target);
+  run.setDefaultPane(window.active.target);
 }
 
 async function moveWindow(run: Run, args: Arguments): Promise<void> {

@@ -14,7 +14,7 @@ export interface ModelState {
 }
 
 export function notificationsOf(before: ModelState, after: ModelState): string[] {
-  const old = new Map(before.model.sessions.map((each) => [each.id, each]));
+  const earlierSessions = new Map(before.model.sessions.map((each) => [each.id, each]));
   const now = new Map(after.model.sessions.map((each) => [each.id, each]));
   const isShown = ({ target }: Session): boolean => target === after.shownSession;
   const windowNotification = (session: Session, what: string): string =>
@@ -22,7 +22,7 @@ export function notificationsOf(before: ModelState, after: ModelState): string[]
   const lines: string[] = [];
   const added: string[] = [];
   for (const session of now.values()) {
-    const earlier = old.get(session.id);
+    const earlier = earlierSessions.get(session.id);
     const earlierWindows = new Map(earlier?.windows.map((each) => [each.id, each]));
     if (earlier !== undefined && earlier.current.id !== session.current.id)
       lines.push(`%session-window-changed ${session.id} ${session.current.id}`);
@@ -31,7 +31,7 @@ export function notificationsOf(before: ModelState, after: ModelState): string[]
       if (was === undefined) added.push(`${windowNotification(session, "add")} ${window.id}`);
       else if (was.active.id !== window.active.id) lines.push(`%window-pane-changed ${window.id} ${window.active.id}`);
     }
-    if (isShown(session)) lines.push(...laidOut(session, before, after));
+    if (isShown(session)) lines.push(...layoutChanges(session, before, after));
     for (const { id, name } of session.windows) {
       const was = earlierWindows.get(id);
       if (was !== undefined && was.name !== name) lines.push(`${windowNotification(session, "renamed")} ${id} ${name}`);
@@ -40,9 +40,10 @@ export function notificationsOf(before: ModelState, after: ModelState): string[]
       lines.push(`%session-renamed ${session.id} ${session.name}`);
   }
   lines.push(...added);
-  if (old.size !== now.size || [...old.keys()].some((id) => !now.has(id))) lines.push("%sessions-changed");
+  if (earlierSessions.size !== now.size || [...earlierSessions.keys()].some((id) => !now.has(id)))
+    lines.push("%sessions-changed");
   const windows = new Set([...now.values()].flatMap((session) => session.windows.map(({ id }) => id)));
-  for (const session of old.values())
+  for (const session of earlierSessions.values())
     for (const { id } of session.windows) if (!windows.has(id)) lines.push(`%unlinked-window-close ${id}`);
   if (before.shownSession !== after.shownSession) {
     const session = after.model.sessions.find(isShown);
@@ -52,7 +53,7 @@ export function notificationsOf(before: ModelState, after: ModelState): string[]
 }
 
 /** Windows whose panes have moved, while the same session is shown. */
-function laidOut({ windows }: Session, before: ModelState, after: ModelState): string[] {
+function layoutChanges({ windows }: Session, before: ModelState, after: ModelState): string[] {
   return windows.flatMap((window) => {
     const [was, is] = [before.layouts.get(window.id), after.layouts.get(window.id)];
     if (was === undefined || is === undefined || was.layout === is.layout) return [];

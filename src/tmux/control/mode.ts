@@ -37,7 +37,7 @@ interface ControlPort {
   /** Bytes that the client has not read. */
   readonly pending: number;
   /** Whether the client waits for an empty line after the exit notification. */
-  waitsForExit?(does: boolean): void;
+  waitsForExit?(isWaiting: boolean): void;
 }
 
 interface ControlEnd {
@@ -58,7 +58,7 @@ export class ControlMode implements ControlClient {
   private text = "";
   private readonly lines: string[] = [];
   /** Characters in the queued lines. */
-  private waiting = 0;
+  private waitingLength = 0;
   private isAtEnd = false;
   private isWorking = true;
   /** Whether the sessions may have changed while a line ran. */
@@ -73,11 +73,11 @@ export class ControlMode implements ControlClient {
     shownSession: null,
     layouts: new Map(),
   };
-  private looking: Promise<void> = Promise.resolve();
-  private readonly over = Promise.withResolvers<ControlEnd>();
+  private lastRefresh: Promise<void> = Promise.resolve();
+  private readonly ended = Promise.withResolvers<ControlEnd>();
   private isOver = false;
   /** The client's entry in the list of clients, as last reported. */
-  private listed = "null";
+  private listedEntry = "null";
 
   constructor(
     instance: InstanceBackend,
@@ -123,7 +123,7 @@ export class ControlMode implements ControlClient {
   /** Runs the first command, then the client's lines, to the end. */
   async run(words: readonly string[]): Promise<ControlEnd> {
     if (this.port.isDouble) this.port.write("\x1bP1000p");
-    this.lastModel = await this.look();
+    this.lastModel = await this.readModel();
     const run = new Run(this.backend, commandTable, this.guard);
     await run.commands(splitWords(words.length === 0 ? ["new-session"] : words));
     if (this.session === null) this.end({ status: run.status, message: null });
@@ -131,7 +131,7 @@ export class ControlMode implements ControlClient {
     await this.refresh();
     this.isWorking = false;
     void this.work();
-    return this.over.promise;
+    return this.ended.promise;
   }
 
   receive(bytes: Uint8Array): void {
@@ -141,9 +141,9 @@ export class ControlMode implements ControlClient {
     this.text = lines.pop() ?? "";
     for (const line of lines) {
       this.lines.push(line);
-      this.waiting += line.length + 1;
+      this.waitingLength += line.length + 1;
     }
-    if (this.text.length > MOST_LINE || this.waiting > MOST_WAITING)
+    if (this.text.length > MOST_LINE || this.waitingLength > MOST_WAITING)
       this.end({ status: 1, message: "the line is too long" });
     void this.work();
   }
@@ -213,18 +213,18 @@ export class ControlMode implements ControlClient {
     while (!this.isOver && this.port.pending < MOST_UNREAD) {
       const line = this.lines.shift();
       if (line === undefined) break;
-      this.waiting -= line.length + 1;
+      this.waitingLength -= line.length + 1;
       // An empty line detaches.
       if (line === "") this.leave();
-      else await this.line(line).catch((thrown) => this.end({ status: 1, message: messageOf(thrown) }));
+      else await this.runLine(line).catch((thrown) => this.end({ status: 1, message: messageOf(thrown) }));
     }
     this.isWorking = false;
     if (this.isAtEnd && this.lines.length === 0) this.leave();
     else if (this.isStale) void this.refresh();
   }
 
-  private async line(text: string): Promise<void> {
-    await this.looking;
+  private async runLine(text: string): Promise<void> {
+    await this.lastRefresh;
     const run = new Run(this.backend, commandTable, this.guard);
     let all: readonly (readonly string[])[];
     try {
@@ -256,23 +256,25 @@ export class ControlMode implements ControlClient {
     const next = async (): Promise<void> => {
       if (this.isOver) return;
       this.isStale = false;
-      await this.list(this.session);
-      const now = await this.look();
+      await this.updateListed(this.session);
+      const now = await this.readModel();
       if (this.isOver) return;
       const before = new Set(this.lastModel.model.places.map(({ pane }) => pane.target));
       for (const line of notificationsOf(this.lastModel, now)) this.notify(line);
       this.lastModel = now;
-      this.watch.follow(now.model.sessions.map(({ target }) => target));
+      this.watch.setTargets(now.model.sessions.map(({ target }) => target));
       const shown = now.model.sessions.find(({ target }) => target === now.shownSession);
       if (shown === undefined) return this.session === null ? undefined : this.leave();
       const panes = shown.windows.flatMap((window) => window.panes);
-      this.outputs.follow(panes, (target) => before.has(target));
+      this.outputs.setPanes(panes, (target) => before.has(target));
     };
-    this.looking = this.looking.then(next).catch((thrown) => this.end({ status: 1, message: messageOf(thrown) }));
-    return this.looking;
+    this.lastRefresh = this.lastRefresh
+      .then(next)
+      .catch((thrown) => this.end({ status: 1, message: messageOf(thrown) }));
+    return this.lastRefresh;
   }
 
-  private async look(): Promise<ModelState> {
+  private async readModel(): Promise<ModelState> {
     const run = new Run(this.backend, commandTable);
     const { model } = await run.load();
     const session = model.sessions.find(({ target }) => target === this.session);
@@ -294,21 +296,21 @@ export class ControlMode implements ControlClient {
 
   /** Evaluates a subscription's format for each of its places, with the identifiers of the place. */
   private async formatAll({
-    about,
+    watched,
     format,
   }: Subscription): Promise<readonly { readonly object: string; readonly value: string }[]> {
     const run = new Run(this.backend, commandTable);
     const { model } = await run.load();
     const session = model.sessions.find(({ target }) => target === this.session);
     if (session === undefined) return [];
-    const isPanes = about.startsWith("%");
-    if (!isPanes && !about.startsWith("@"))
+    const isPanes = watched.startsWith("%");
+    if (!isPanes && !watched.startsWith("@"))
       return [{ object: `${session.id} - - -`, value: await run.format(format, placeOf(session)) }];
     const places = session.windows
       .flatMap((window) =>
         isPanes ? window.panes.map((pane) => placeOf(session, window, pane)) : [placeOf(session, window)],
       )
-      .filter(({ window, pane }) => about.endsWith("*") || about === (isPanes ? pane.id : window.id));
+      .filter(({ window, pane }) => watched.endsWith("*") || watched === (isPanes ? pane.id : window.id));
     const values = await run.formats(
       format,
       places.map((around) => ({ around })),
@@ -320,12 +322,12 @@ export class ControlMode implements ControlClient {
   }
 
   /** Reports this client, or its end, to the list of clients. */
-  private async list(session: string | null): Promise<void> {
+  private async updateListed(session: string | null): Promise<void> {
     const { name, flags } = this;
     const entry = `${session} ${flags}`;
-    const [before] = this.listed.split(" ");
-    if (entry === this.listed) return;
-    this.listed = entry;
+    const [before] = this.listedEntry.split(" ");
+    if (entry === this.listedEntry) return;
+    this.listedEntry = entry;
     await this.backend.changeState((state) => {
       if (session === null) delete state.clients[name];
       else state.clients[name] = { pid: this.backend.caller, session, flags };
@@ -344,7 +346,7 @@ export class ControlMode implements ControlClient {
     this.outputs.close();
     this.subscriptions.close();
     this.watch.close();
-    const resolve = (): void => this.over.resolve(end);
-    void this.list(null).then(resolve, resolve);
+    const resolve = (): void => this.ended.resolve(end);
+    void this.updateListed(null).then(resolve, resolve);
   }
 }

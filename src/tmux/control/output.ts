@@ -26,7 +26,7 @@ interface OutputPort {
   line(text: string): void;
 }
 
-interface Waiting {
+interface QueuedOutput {
   readonly bytes: Uint8Array;
   readonly queuedAt: number;
 }
@@ -35,7 +35,7 @@ interface Pane {
   readonly id: string;
   state: "on" | "off" | "paused";
   connection: Connection | null;
-  queue: Waiting[];
+  queue: QueuedOutput[];
   bytes: number;
 }
 
@@ -50,7 +50,10 @@ export class PaneOutputs {
   constructor(private readonly port: OutputPort) {}
 
   /** Follows exactly these panes. @param isKnown whether the client has seen a pane; its screen is then not sent */
-  follow(all: readonly { readonly target: string; readonly id: string }[], isKnown: (target: string) => boolean): void {
+  setPanes(
+    all: readonly { readonly target: string; readonly id: string }[],
+    isKnown: (target: string) => boolean,
+  ): void {
     const there = new Set(all.map(({ target }) => target));
     for (const target of this.panes.keys()) if (!there.has(target)) this.leave(target);
     for (const { target, id } of all) {
@@ -77,11 +80,11 @@ export class PaneOutputs {
   /** Writes queued output, as far as the client reads it. */
   pump(): void {
     const { port } = this;
-    for (let wrote = true; wrote && port.isFree; ) {
-      wrote = false;
+    for (let hasWritten = true; hasWritten && port.isFree; ) {
+      hasWritten = false;
       for (const pane of this.panes.values()) {
         if (port.pending >= HIGH_BYTES || !port.isFree) break;
-        if (!this.isLate(pane) && this.write(pane)) wrote = true;
+        if (!this.isLate(pane) && this.write(pane)) hasWritten = true;
       }
     }
     this.wake();
@@ -102,19 +105,19 @@ export class PaneOutputs {
       isFirst = skips;
       skips = false;
     };
-    const over = (): void => void (this.panes.get(target) === pane && this.panes.delete(target));
+    const forgetPane = (): void => void (this.panes.get(target) === pane && this.panes.delete(target));
     try {
       const connection = await this.port.open(target, snapshot, {
         message({ type, payload }) {
           if (type === messageTypes.output) received(payload);
         },
-        close: over,
+        close: forgetPane,
       });
       if (this.panes.get(target) === pane) pane.connection = connection;
       else connection.close();
     } catch {
       // The pane has ended meanwhile.
-      over();
+      forgetPane();
     }
   }
 
@@ -180,10 +183,10 @@ export class PaneOutputs {
     );
     if (oldest === Number.POSITIVE_INFINITY) return;
     const due = Math.max(1, oldest + this.pauseAfterMs - performance.now());
-    this.timer = setTimeout(() => this.late(), due);
+    this.timer = setTimeout(() => this.pauseLatePanes(), due);
   }
 
-  private late(): void {
+  private pauseLatePanes(): void {
     for (const pane of this.panes.values()) this.isLate(pane);
     this.wake();
   }

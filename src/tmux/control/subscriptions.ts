@@ -7,7 +7,10 @@ const LOOK_MS = 1_000;
 const MOST = 64;
 
 export class Subscriptions {
-  private readonly all = new Map<string, { readonly of: Subscription; readonly values: Map<string, string> }>();
+  private readonly subscriptions = new Map<
+    string,
+    { readonly of: Subscription; readonly values: Map<string, string> }
+  >();
   private timer: Timer | null = null;
 
   constructor(
@@ -19,28 +22,28 @@ export class Subscriptions {
 
   /** @param of null ends the subscription */
   set(name: string, of: Subscription | null): void {
-    this.all.delete(name);
-    if (of !== null && this.all.size < MOST) this.all.set(name, { of, values: new Map() });
+    this.subscriptions.delete(name);
+    if (of !== null && this.subscriptions.size < MOST) this.subscriptions.set(name, { of, values: new Map() });
     this.wait();
   }
 
   close(): void {
-    this.all.clear();
+    this.subscriptions.clear();
     this.wait();
   }
 
   private wait(): void {
-    if (this.all.size === 0) {
+    if (this.subscriptions.size === 0) {
       clearTimeout(this.timer ?? undefined);
       this.timer = null;
-    } else this.timer ??= setTimeout(() => void this.look(), LOOK_MS);
+    } else this.timer ??= setTimeout(() => void this.reportChanges(), LOOK_MS);
   }
 
-  private async look(): Promise<void> {
-    for (const [name, { of, values }] of this.all) {
+  private async reportChanges(): Promise<void> {
+    for (const [name, { of, values }] of this.subscriptions) {
       // A session that ends meanwhile has no values.
       for (const { object, value } of await this.valuesOf(of).catch(() => [])) {
-        if (values.get(object) === value || this.all.get(name)?.values !== values) continue;
+        if (values.get(object) === value || this.subscriptions.get(name)?.values !== values) continue;
         values.set(object, value);
         this.report(`%subscription-changed ${name} ${object} : ${value}`);
       }

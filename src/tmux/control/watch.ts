@@ -9,7 +9,7 @@ const SOON_MS = 10;
 const LATER_MS = 250;
 
 export class SessionsWatch {
-  private readonly watched = new Map<string, Connection | null>();
+  private readonly connections = new Map<string, Connection | null>();
   private readonly registry: Disposable;
   private timer: Timer | null = null;
   private dueAt = Number.POSITIVE_INFINITY;
@@ -23,15 +23,15 @@ export class SessionsWatch {
   }
 
   /** Watches exactly these sessions. */
-  follow(targets: readonly string[]): void {
-    for (const [target, connection] of this.watched) {
+  setTargets(targets: readonly string[]): void {
+    for (const [target, connection] of this.connections) {
       if (targets.includes(target)) continue;
-      this.watched.delete(target);
+      this.connections.delete(target);
       connection?.close();
     }
     for (const target of targets) {
-      if (this.watched.has(target)) continue;
-      this.watched.set(target, null);
+      if (this.connections.has(target)) continue;
+      this.connections.set(target, null);
       void this.open(target);
     }
   }
@@ -39,7 +39,7 @@ export class SessionsWatch {
   close(): void {
     this.isOver = true;
     this.registry[Symbol.dispose]();
-    this.follow([]);
+    this.setTargets([]);
     clearTimeout(this.timer ?? undefined);
   }
 
@@ -52,12 +52,12 @@ export class SessionsWatch {
         this.lookIn(isStale ? LATER_MS : SOON_MS);
       },
       close: (): void => {
-        this.watched.delete(target);
+        this.connections.delete(target);
         this.lookIn(SOON_MS);
       },
     };
     const connection = await this.sessions.stream("peer.watch", {}, target, events).catch(() => null);
-    if (this.watched.has(target)) this.watched.set(target, connection);
+    if (this.connections.has(target)) this.connections.set(target, connection);
     else connection?.close();
   }
 

@@ -21,7 +21,7 @@ export interface FormatScope {
   find(name: string): string | undefined;
   /** A scope for each session, window or pane, in order; null if there is nothing to iterate over. */
   loop(
-    over: "sessions" | "windows" | "panes",
+    collection: "sessions" | "windows" | "panes",
   ): readonly { readonly scope: FormatScope; readonly active: boolean }[] | null;
   /** Whether a session, or a window of the session, has this name; null outside of a session. */
   isNamed(what: "window" | "session", name: string): boolean | null;
@@ -40,7 +40,7 @@ const MOST_WORK = 2 * 1024 * 1024;
 /** Fixed cost of one `#{…}`, in characters. */
 const REPLACEMENT = 48;
 
-class Work {
+class WorkBudget {
   private remaining = MOST_WORK;
 
   /** @throws TmuxError `format too long` */
@@ -64,7 +64,7 @@ const short: Readonly<Record<string, string>> = {
 };
 
 export function expand(scope: FormatScope, format: string, isTimed = false): string {
-  return new Expansion(scope, isTimed, 0, new Work()).text(format);
+  return new Expansion(scope, isTimed, 0, new WorkBudget()).text(format);
 }
 
 /**
@@ -81,7 +81,7 @@ class Expansion {
     private readonly scope: FormatScope,
     private readonly isTimed: boolean,
     private depth: number,
-    private readonly work: Work,
+    private readonly work: WorkBudget,
     private readonly hasJobs = true,
   ) {}
 
@@ -89,13 +89,13 @@ class Expansion {
     if (template === "" || this.depth >= MAX_DEPTH) return "";
     this.depth++;
     const format = this.isTimed && template.includes("%") ? timeText(new Date(), template) : template;
-    const out = this.parts(format);
+    const out = this.expandParts(format);
     this.work.spend(template.length + out.length);
     this.depth--;
     return out;
   }
 
-  private parts(format: string): string {
+  private expandParts(format: string): string {
     let out = "";
     for (let index = 0; index < format.length; ) {
       const char = format[index++] ?? "";
@@ -141,15 +141,15 @@ class Expansion {
   }
 
   private valueOf(list: readonly Modifier[], copy: string): string | typeof UNREADABLE {
-    const has = (name: string): boolean => list.some((each) => each.name === name);
+    const hasModifier = (name: string): boolean => list.some((each) => each.name === name);
     const last = (...names: string[]): Modifier | undefined => list.findLast(({ name }) => names.includes(name));
-    if (has("l")) return copy;
-    if (has("a")) {
+    if (hasModifier("l")) return copy;
+    if (hasModifier("a")) {
       const code = Number(this.text(copy));
       return Number.isInteger(code) && code >= 32 && code <= 126 ? String.fromCharCode(code) : "";
     }
-    if (has("c")) return colorHex(this.text(copy));
-    const loop = has("S") ? "sessions" : has("W") ? "windows" : has("P") ? "panes" : null;
+    if (hasModifier("c")) return colorHex(this.text(copy));
+    const loop = hasModifier("S") ? "sessions" : hasModifier("W") ? "windows" : hasModifier("P") ? "panes" : null;
     if (loop !== null) return this.loop(loop, copy);
     const nameTest = last("N");
     if (nameTest !== undefined) return this.nameExists(nameTest.arguments[0], copy);
@@ -188,10 +188,10 @@ class Expansion {
     return value;
   }
 
-  private loop(over: "sessions" | "windows" | "panes", copy: string): string | typeof UNREADABLE {
-    const each = this.scope.loop(over);
+  private loop(collection: "sessions" | "windows" | "panes", copy: string): string | typeof UNREADABLE {
+    const each = this.scope.loop(collection);
     if (each === null) return UNREADABLE;
-    const sides = over === "sessions" ? null : splitAtComma(copy);
+    const sides = collection === "sessions" ? null : splitAtComma(copy);
     return each
       .map(({ scope, active }) => {
         const use = sides === null ? copy : active ? sides[1] : sides[0];
@@ -220,10 +220,10 @@ class Expansion {
     const sides = splitAtComma(copy);
     if (sides === null) return UNREADABLE;
     const [left, right] = [this.text(sides[0]), this.text(sides[1])];
-    return this.holds(name, given[0] ?? "", left, right) ? "1" : "0";
+    return this.isMet(name, given[0] ?? "", left, right) ? "1" : "0";
   }
 
-  private holds(name: string, flags: string, left: string, right: string): boolean {
+  private isMet(name: string, flags: string, left: string, right: string): boolean {
     const order = Buffer.compare(Buffer.from(left), Buffer.from(right));
     switch (name) {
       case "||":

@@ -31,7 +31,7 @@ type Values<T> = Readonly<Record<string, (of: T, facts: FormatFacts) => string |
 
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
-const everywhere: Values<null> = {
+const globalVariables: Values<null> = {
   host: (_, { hostname }) => hostname,
   host_short: (_, { hostname }) => hostname.split(".")[0] ?? "",
   pid: (_, { pid }) => pid,
@@ -43,7 +43,7 @@ const everywhere: Values<null> = {
   config_files: () => "",
 };
 
-const ofSession: Values<Session> = {
+const sessionVariables: Values<Session> = {
   session_id: ({ id }) => id,
   session_name: ({ name }) => name,
   session_windows: ({ windows }) => windows.length,
@@ -80,7 +80,7 @@ function attachedTo({ info, target }: Session, { controlled }: FormatFacts): num
   return info.attached + controlled.filter((each) => each === target).length;
 }
 
-const ofWindow: Values<Place> = {
+const windowVariables: Values<Place> = {
   window_id: ({ window }) => window.id,
   window_name: ({ window }) => window.name,
   window_index: ({ window }) => window.index,
@@ -116,7 +116,7 @@ const ofWindow: Values<Place> = {
   window_format: () => false,
 };
 
-const ofPane: Values<Place> = {
+const paneVariables: Values<Place> = {
   pane_id: ({ pane }) => pane.id,
   pane_index: ({ pane }) => pane.index,
   pane_active: ({ window, pane }) => window.active === pane,
@@ -150,30 +150,40 @@ const ofPane: Values<Place> = {
 };
 
 /** The place in which a format is expanded; any part of it may be missing. */
-export type Around = { readonly session?: Session; readonly window?: Window; readonly pane?: Pane };
+export type FormatContext = { readonly session?: Session; readonly window?: Window; readonly pane?: Pane };
 
-export function variable({ session, window, pane }: Around, name: string, facts: FormatFacts): string | undefined {
-  const own = everywhere[name];
+export function variable(
+  { session, window, pane }: FormatContext,
+  name: string,
+  facts: FormatFacts,
+): string | undefined {
+  const own = globalVariables[name];
   if (own !== undefined) return formatValue(own(null, facts));
   if (session === undefined) return isVariable(name) ? "" : undefined;
-  const session_ = ofSession[name];
+  const session_ = sessionVariables[name];
   if (session_ !== undefined) return formatValue(session_(session, facts));
   if (window === undefined) return isVariable(name) ? "" : undefined;
   const place = { session, window, pane: pane ?? window.active };
   const terminal = pane === undefined ? undefined : facts.terminals.get(pane.target);
   const ofTerminal = terminal === undefined ? undefined : terminalVariables[name];
   if (terminal !== undefined && ofTerminal !== undefined) return formatValue(ofTerminal(terminal));
-  const value = ofWindow[name] ?? (pane === undefined ? undefined : ofPane[name]);
+  const value = windowVariables[name] ?? (pane === undefined ? undefined : paneVariables[name]);
   return value === undefined ? (isVariable(name) ? "" : undefined) : formatValue(value(place, facts));
 }
 
 /** Every variable, in tmux's order. */
-export const variableNames: readonly string[] = [everywhere, ofSession, ofWindow, ofPane, terminalVariables]
+export const variableNames: readonly string[] = [
+  globalVariables,
+  sessionVariables,
+  windowVariables,
+  paneVariables,
+  terminalVariables,
+]
   .flatMap(Object.keys)
   .toSorted();
 
 function isVariable(name: string): boolean {
-  return name in ofSession || name in ofWindow || name in ofPane || name in terminalVariables;
+  return name in sessionVariables || name in windowVariables || name in paneVariables || name in terminalVariables;
 }
 
 function formatValue(value: string | number | boolean): string {

@@ -79,7 +79,7 @@ export function backendOf(
   // A program that a session's process starts for an agent acts for that agent.
   const jobPlace = async (): Promise<Surroundings> => {
     const { environment, environments } = state.read();
-    const own = Object.keys(environments).length === 0 ? undefined : await sessions.around(pane);
+    const own = Object.keys(environments).length === 0 ? undefined : await sessions.sessionAround(pane);
     // What an agent has set in its session reaches no program that a person's command starts.
     const isOthers = agent === null && own?.owner?.kind === "agent";
     const variables = { ...environment, ...(own === undefined || isOthers ? {} : environments[own.id]) };
@@ -110,7 +110,7 @@ export function backendOf(
     pid: process.pid,
     control: null,
     agent,
-    as: (other) => backendOf(instance, client, other),
+    withAgent: (other) => backendOf(instance, client, other),
     sessionsOf: sessions,
 
     sessions: () => sessions.list(),

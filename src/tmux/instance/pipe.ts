@@ -73,16 +73,16 @@ export async function carryPipe(
       .catch(() => {});
     process.kill(OWN_GROUP, "SIGKILL");
   };
-  let refused: Promise<void> | null = null;
+  let refusal: Promise<void> | null = null;
   /** Whether a message ends the stream since the agent may not use it; then the command is ended. */
   const refusedBy = ({ type, payload }: WireMessage): boolean => {
     if (type !== messageTypes.end) return false;
     const { reason } = v.parse(StreamEndSchema, messageJson({ type, payload }));
     const why = refusals[reason];
-    if (why !== undefined) refused ??= refuse(why);
+    if (why !== undefined) refusal ??= refuse(why);
     return why !== undefined;
   };
-  let waiting = 0;
+  let waitingBytes = 0;
   const guards: Connection[] = [];
   const open = async (pane: string, isAgain: boolean): Promise<Connection> => {
     // A snapshot begins with the preparation of a used screen.
@@ -93,16 +93,16 @@ export async function carryPipe(
         if (refusedBy(message) || type !== messageTypes.output || !reads) return;
         if (!skips) child.stdin.write(payload.slice());
         skips = false;
-        waiting += payload.length;
-        if (waiting < HIGH_BYTES) return;
+        waitingBytes += payload.length;
+        if (waitingBytes < HIGH_BYTES) return;
         opened.pause();
         void Promise.resolve(child.stdin.flush()).then(() => {
-          waiting = 0;
+          waitingBytes = 0;
           opened.resume();
         });
       },
       close() {
-        if (refused === null) following = follow();
+        if (refusal === null) following = followMovedPane();
       },
     });
     // The pipe's own stream is not read while the command reads nothing.
@@ -112,19 +112,21 @@ export async function carryPipe(
   };
   /** The id that tmux's callers know, and those that the pane has had. */
   const tmuxId = state.read().panes[first] ?? first;
-  const followed = new Set([first]);
+  const followedPanes = new Set([first]);
   let following: Promise<void> | null = null;
   let connection = await open(first, false).catch((thrown) => {
     child.kill();
     throw thrown;
   });
   /** Follows a pane that is started again: it has a new id, which the state has, also after the pipe's end is asked for. */
-  async function follow(): Promise<void> {
+  async function followMovedPane(): Promise<void> {
     const until = Date.now() + FOLLOW_MS;
     do {
-      const next = Object.entries(state.read().panes).find(([pane, id]) => id === tmuxId && !followed.has(pane))?.[0];
+      const next = Object.entries(state.read().panes).find(
+        ([pane, id]) => id === tmuxId && !followedPanes.has(pane),
+      )?.[0];
       if (next !== undefined) {
-        followed.add(next);
+        followedPanes.add(next);
         connection = await open(next, true);
         return;
       }
@@ -150,7 +152,7 @@ export async function carryPipe(
   // The starting process waits for this line.
   fs.writeSync(1, "\n");
   await Promise.race([carried, ended.catch(() => {})]);
-  await refused;
+  await refusal;
   connection.listen({});
   connection.close();
   for (const guard of guards) guard.close();

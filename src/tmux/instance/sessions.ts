@@ -35,11 +35,11 @@ export class Sessions implements Disposable {
     /** The AI agent for which the caller acts. */
     agent: string | null,
     /** Tells the caller that a call waits for a person. */
-    tell: (message: string) => void,
+    report: (message: string) => void,
   ) {
     const caller = { kind: "cli", id: `cli:${pid}`, name: "tmux", connected: true } as const;
     const waits = (waiting: WaitsForPerson): void => {
-      if (waiting.until > 0) tell(waitingText(waiting));
+      if (waiting.until > 0) report(waitingText(waiting));
     };
     const own = { caller: { ...caller, ...present({ agent }) }, access: "admin" } as const;
     this.context = { ...own, ...(agent === null ? {} : { waits }) };
@@ -47,7 +47,7 @@ export class Sessions implements Disposable {
 
   async list(): Promise<SessionList> {
     const entries = listSessions(this.instance);
-    const listed = entries.length > FEW ? await this.listed() : null;
+    const listed = entries.length > FEW ? await this.listByServer() : null;
     const all = listed ?? (await Promise.all(entries.map(({ socket }) => this.info(socket))));
     const running = all.filter((info) => info === null || (info?.running === true && info.state !== "crashed"));
     const infos = running.flatMap((info) => (info != null && info.windows.length > 0 ? [info] : []));
@@ -55,14 +55,14 @@ export class Sessions implements Disposable {
   }
 
   /** The session of a pane, if the caller may know it. */
-  async around(pane: string | null): Promise<SessionInfo | undefined> {
+  async sessionAround(pane: string | null): Promise<SessionInfo | undefined> {
     const { infos } = await this.list();
     return infos.find(({ windows }) => windows.some(({ panes }) => panes.some(({ id }) => id === pane)));
   }
 
   /** @throws WshError of the operation, session_not_found, host_unavailable */
   async call(operation: string, input: unknown, target: string): Promise<unknown> {
-    return this.whereItIs(target, async (socket, about) => {
+    return this.atOwner(target, async (socket, about) => {
       const { connection } = await this.connect(socket);
       return connection.request(operation, input, { ...this.context, target: about });
     });
@@ -70,7 +70,7 @@ export class Sessions implements Disposable {
 
   /** Opens a stream on a connection of its own. @throws WshError as call */
   async stream(operation: string, input: unknown, target: string, events: ConnectionEvents): Promise<Connection> {
-    return this.whereItIs(target, async (socket, about) => {
+    return this.atOwner(target, async (socket, about) => {
       const { connection } = await Connection.open(socket, "cli", events, HELLO_MS);
       try {
         await connection.request(operation, input, { ...this.context, target: about });
@@ -98,7 +98,7 @@ export class Sessions implements Disposable {
   }
 
   /** Calls the process of a target; for a view, the process that has the pane. */
-  private async whereItIs<T>(target: string, ask: (socket: string, target: string) => Promise<T>): Promise<T> {
+  private async atOwner<T>(target: string, ask: (socket: string, target: string) => Promise<T>): Promise<T> {
     const { socket } = findSession(this.instance, parseTarget(target));
     return followPane((owner) => (owner === null ? ask(socket, target) : ask(owner.socket, owner.pane)));
   }
@@ -126,7 +126,7 @@ export class Sessions implements Disposable {
     }
   }
 
-  private async listed(): Promise<readonly SessionInfo[] | null> {
+  private async listByServer(): Promise<readonly SessionInfo[] | null> {
     const asked = { patienceMs: LIST_MS, by: this.context };
     const answer = await askServer(this.instance, "GET", "/sessions?all=true&server=local", asked).catch(() => null);
     const infos = v.safeParse(v.array(SessionInfoSchema), answer);

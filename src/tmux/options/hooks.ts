@@ -5,7 +5,7 @@
 import type { RecordedEventName } from "../../protocol/recorded-events.ts";
 import type { OptionKind } from "./kind.ts";
 
-const behind = [
+const commandsWithHook = [
   ...["bind-key", "capture-pane", "copy-mode", "display-message", "display-panes", "kill-pane", "list-buffers"],
   ...["list-clients", "list-keys", "list-panes", "list-sessions", "lock-server", "show-messages", "unbind-key"],
   ...["list-windows", "load-buffer", "new-session", "new-window", "paste-buffer", "pipe-pane", "refresh-client"],
@@ -20,10 +20,10 @@ interface Occurrence {
   /** pane_exited: whether the pane stays. */
   readonly isKept: boolean;
   /** focus_changed: whether the focus moved to another window. */
-  readonly isElsewhere: boolean;
+  readonly isOtherWindow: boolean;
 }
 
-const occurring: Readonly<Partial<Record<RecordedEventName, (of: Occurrence) => readonly string[]>>> = {
+const eventHooks: Readonly<Partial<Record<RecordedEventName, (of: Occurrence) => readonly string[]>>> = {
   session_created: () => ["session-created", "window-linked"],
   session_renamed: () => ["session-renamed"],
   session_destroyed: () => ["session-closed"],
@@ -31,7 +31,7 @@ const occurring: Readonly<Partial<Record<RecordedEventName, (of: Occurrence) => 
   window_closed: () => ["window-unlinked"],
   window_renamed: () => ["window-renamed"],
   layout_changed: () => ["window-layout-changed"],
-  focus_changed: ({ isElsewhere }) => [isElsewhere ? "session-window-changed" : "window-pane-changed"],
+  focus_changed: ({ isOtherWindow }) => [isOtherWindow ? "session-window-changed" : "window-pane-changed"],
   pane_exited: ({ isKept }) => [isKept ? "pane-died" : "pane-exited"],
   title_changed: () => ["pane-title-changed"],
   bell: () => ["alert-bell"],
@@ -41,34 +41,34 @@ const occurring: Readonly<Partial<Record<RecordedEventName, (of: Occurrence) => 
   session_resized: () => ["window-resized"],
 };
 
-const events = Object.keys(occurring) as readonly RecordedEventName[];
+const events = Object.keys(eventHooks) as readonly RecordedEventName[];
 
 /** The hook after a command; null: it has none. */
 export function hookBehind(command: string): string | null {
-  return behind.includes(command) ? `after-${command}` : null;
+  return commandsWithHook.includes(command) ? `after-${command}` : null;
 }
 
 /** The hooks that an event of wsh triggers. */
 export function hooksOfEvent(of: Occurrence): readonly string[] {
-  return occurring[of.event as RecordedEventName]?.(of) ?? [];
+  return eventHooks[of.event as RecordedEventName]?.(of) ?? [];
 }
 
 /** Every combination of details that an event may have. */
-function waysOf(event: RecordedEventName): readonly string[] {
-  const ways = [true, false].flatMap((is) => hooksOfEvent({ event, isKept: is, isElsewhere: is }));
+function allHooksOf(event: RecordedEventName): readonly string[] {
+  const ways = [true, false].flatMap((is) => hooksOfEvent({ event, isKept: is, isOtherWindow: is }));
   return [...new Set(ways)];
 }
 
 /** The events of wsh that trigger some of these hooks. */
 export function eventsOfHooks(isSet: (hook: string) => boolean): readonly RecordedEventName[] {
-  return events.filter((event) => waysOf(event).some(isSet));
+  return events.filter((event) => allHooksOf(event).some(isSet));
 }
 
 const isOfWindow = (hook: string): boolean => /^(pane-|window-(layout|pane|renamed|resized))/.test(hook);
 
 /** The hooks as options by name; their values are commands. */
 export const hookTable: Readonly<Record<string, OptionKind>> = Object.fromEntries(
-  [...behind.map((command) => `after-${command}`), ...new Set(events.flatMap(waysOf))]
+  [...commandsWithHook.map((command) => `after-${command}`), ...new Set(events.flatMap(allHooksOf))]
     .toSorted()
     .map((name): [string, OptionKind] => [
       name,

@@ -41,7 +41,7 @@ export class Arguments {
   }
 
   /** A copy with the same flags and other words. */
-  saying(words: readonly string[]): Arguments {
+  withWords(words: readonly string[]): Arguments {
     return new Arguments(this.values, words);
   }
 
@@ -108,8 +108,8 @@ function readFlags(
 export function orderedWords({ flags: known }: Pick<Syntax, "flags">, args: Arguments): string[] {
   const flags = [...known.replaceAll(":", "")].filter((flag) => args.has(flag)).toSorted();
   const takesValue = (flag: string): boolean => known.includes(`${flag}:`);
-  const bare = flags.flatMap((flag) => (takesValue(flag) ? [] : [flag.repeat(args.count(flag))])).join("");
+  const plainFlags = flags.flatMap((flag) => (takesValue(flag) ? [] : [flag.repeat(args.count(flag))])).join("");
   const valued = flags.filter(takesValue).flatMap((flag) => args.all(flag).flatMap((value) => [`-${flag}`, value]));
   const rest = args.word(0)?.startsWith("-") === true && args.word(0) !== "-" ? ["--", ...args.words] : args.words;
-  return [...(bare === "" ? [] : [`-${bare}`]), ...valued, ...rest];
+  return [...(plainFlags === "" ? [] : [`-${plainFlags}`]), ...valued, ...rest];
 }

@@ -64,7 +64,7 @@ class Reader {
     let words: string[] = [];
     let start = this.line;
     const finish = (): void => {
-      if (words.length > 0) this.finish(start, words);
+      if (words.length > 0) this.endCommand(start, words);
       words = [];
     };
     for (;;) {
@@ -79,11 +79,11 @@ class Reader {
         while (this.position < this.text.length && this.text[this.position] !== "\n") this.position++;
       } else {
         if (words.length === 0) start = this.line;
-        words.push(this.word());
+        words.push(this.readWord());
       }
     }
     finish();
-    if (this.branches.length > 0) throw this.wrong();
+    if (this.branches.length > 0) throw this.syntaxError();
     return this.commands;
   }
 
@@ -91,7 +91,7 @@ class Reader {
     return this.branches.at(-1)?.active ?? true;
   }
 
-  private finish(line: number, words: readonly string[]): void {
+  private endCommand(line: number, words: readonly string[]): void {
     const [first = "", second = ""] = words;
     if (/^%(if|elif|else|endif)$/.test(first)) {
       this.branch(first, second);
@@ -113,7 +113,7 @@ class Reader {
       this.branches.push({ outer, active, hasMatched: active });
       return;
     }
-    if (top === undefined) throw this.wrong();
+    if (top === undefined) throw this.syntaxError();
     if (word === "%endif") {
       this.branches.pop();
       return;
@@ -133,12 +133,12 @@ class Reader {
     }
   }
 
-  private word(): string {
+  private readWord(): string {
     let word = "";
     for (let first = true; ; first = false) {
       const char = this.text[this.position];
       if (char === undefined || /[\s;]/.test(char)) return word;
-      if (char === "}" && first) throw this.wrong();
+      if (char === "}" && first) throw this.syntaxError();
       if (char === "{" && first) return this.braces();
       this.position++;
       if (char === "'") word += this.single();
@@ -164,7 +164,7 @@ class Reader {
         return this.text.slice(from, this.position);
       }
     }
-    throw this.wrong();
+    throw this.syntaxError();
   }
 
   private single(): string {
@@ -214,7 +214,7 @@ class Reader {
     const rest = this.text.slice(this.position);
     const [whole, braced, plain] = /^(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))/.exec(rest) ?? [];
     if (whole === undefined) {
-      if (rest.startsWith("{")) throw this.wrong();
+      if (rest.startsWith("{")) throw this.syntaxError();
       return "$";
     }
     this.position += whole.length;
@@ -226,7 +226,7 @@ class Reader {
     const from = ++this.position;
     for (let depth = 1; ; ) {
       const char = this.text[this.position++];
-      if (char === undefined) throw this.wrong();
+      if (char === undefined) throw this.syntaxError();
       if (char === "\n") this.line++;
       else if (char === "\\") this.position++;
       else if (char === "'") this.single();
@@ -239,13 +239,13 @@ class Reader {
   private skipDouble(): void {
     for (;;) {
       const char = this.text[this.position++];
-      if (char === undefined) throw this.wrong();
+      if (char === undefined) throw this.syntaxError();
       if (char === "\\") this.position++;
       if (char === '"') return;
     }
   }
 
-  private wrong(): TmuxError {
+  private syntaxError(): TmuxError {
     return new TmuxError(`${this.line}: syntax error`);
   }
 }

@@ -38,7 +38,7 @@ export interface ClientPort {
 interface Output {
   isOpen: boolean;
   hasFailed: boolean;
-  readonly waiting: Uint8Array[];
+  readonly waitingData: Uint8Array[];
 }
 
 export class ProtocolClient {
@@ -52,7 +52,7 @@ export class ProtocolClient {
   private pid: number;
   private readonly outputs = new Map<number, Output>();
   private flushed: (() => void) | null = null;
-  private reading: { parts: Uint8Array[]; bytes: number; done: PromiseWithResolvers<Uint8Array> } | null = null;
+  private pendingRead: { parts: Uint8Array[]; bytes: number; done: PromiseWithResolvers<Uint8Array> } | null = null;
   private control: ControlMode | null = null;
   private direct: DirectOutput | null = null;
   private hasRun = false;
@@ -89,7 +89,7 @@ export class ProtocolClient {
     if (this.isOver) return;
     this.isOver = true;
     const error = new TmuxError("the client is gone");
-    this.reading?.done.reject(error);
+    this.pendingRead?.done.reject(error);
     this.clientGone.reject(error);
     this.control?.leave();
     this.direct?.close();
@@ -116,14 +116,14 @@ export class ProtocolClient {
         this.send(messages.exited);
         return;
       case messages.writeReady:
-        this.opened(numberAt(data, 0), numberAt(data, 1));
+        this.outputOpened(numberAt(data, 0), numberAt(data, 1));
         return;
       case messages.read:
         this.read(data.subarray(4));
         return;
       case messages.readDone:
         if (this.control !== null) this.control.close();
-        this.reading?.done.resolve(Buffer.concat(this.reading.parts));
+        this.pendingRead?.done.resolve(Buffer.concat(this.pendingRead.parts));
         return;
     }
   }
@@ -195,7 +195,7 @@ export class ProtocolClient {
     this.direct = direct;
     this.control = new ControlMode(backend, {
       isDouble: (this.flags & clientFlags.controlControl) !== 0,
-      waitsForExit: (does) => this.setWaitExit(does),
+      waitsForExit: (isWaiting) => this.setWaitExit(isWaiting),
       write: (text) =>
         direct === null ? this.print(STDOUT, text) : direct.write(typeof text === "string" ? Buffer.from(text) : text),
       get pending() {
@@ -208,11 +208,11 @@ export class ProtocolClient {
     await this.exit(status, message);
   }
 
-  private setWaitExit(does: boolean): void {
+  private setWaitExit(isWaiting: boolean): void {
     const data = this.longFlags.slice();
     const view = new DataView(data.buffer);
     const flags = view.getBigUint64(0, true);
-    view.setBigUint64(0, does ? flags | clientFlags.waitExit : flags & ~clientFlags.waitExit, true);
+    view.setBigUint64(0, isWaiting ? flags | clientFlags.waitExit : flags & ~clientFlags.waitExit, true);
     this.send(messages.flags, data);
   }
 
@@ -231,20 +231,20 @@ export class ProtocolClient {
     const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
     let output = this.outputs.get(descriptor);
     if (output === undefined) {
-      output = { isOpen: false, hasFailed: false, waiting: [] };
+      output = { isOpen: false, hasFailed: false, waitingData: [] };
       this.outputs.set(descriptor, output);
       this.send(messages.writeOpen, packed([descriptor, descriptor, 0], "-\0"));
     }
     if (output.isOpen) this.sendOutput(descriptor, bytes);
-    else if (!output.hasFailed) output.waiting.push(bytes);
+    else if (!output.hasFailed) output.waitingData.push(bytes);
   }
 
-  private opened(stream: number, error: number): void {
+  private outputOpened(stream: number, error: number): void {
     const output = this.outputs.get(stream);
     if (output === undefined) return;
     output.isOpen = error === 0;
     output.hasFailed = error !== 0;
-    for (const bytes of output.waiting.splice(0)) if (output.isOpen) this.sendOutput(stream, bytes);
+    for (const bytes of output.waitingData.splice(0)) if (output.isOpen) this.sendOutput(stream, bytes);
     const isWaiting = [...this.outputs.values()].some(({ isOpen, hasFailed }) => !isOpen && !hasFailed);
     if (!isWaiting) this.flushed?.();
   }
@@ -256,10 +256,10 @@ export class ProtocolClient {
   }
 
   private input(): Promise<Uint8Array> {
-    if (this.reading !== null) return Promise.resolve(new Uint8Array());
-    this.reading = { parts: [], bytes: 0, done: Promise.withResolvers<Uint8Array>() };
+    if (this.pendingRead !== null) return Promise.resolve(new Uint8Array());
+    this.pendingRead = { parts: [], bytes: 0, done: Promise.withResolvers<Uint8Array>() };
     this.send(messages.readOpen, packed([INPUT_STREAM, STDIN], "-\0"));
-    return this.reading.done.promise;
+    return this.pendingRead.done.promise;
   }
 
   private read(bytes: Uint8Array): void {
@@ -267,11 +267,11 @@ export class ProtocolClient {
       this.control.receive(bytes);
       return;
     }
-    const { reading } = this;
-    if (reading === null) return;
-    reading.bytes += bytes.length;
-    if (reading.bytes > MOST_INPUT_BYTES) reading.done.reject(new TmuxError("-: File too large"));
-    else reading.parts.push(bytes);
+    const { pendingRead } = this;
+    if (pendingRead === null) return;
+    pendingRead.bytes += bytes.length;
+    if (pendingRead.bytes > MOST_INPUT_BYTES) pendingRead.done.reject(new TmuxError("-: File too large"));
+    else pendingRead.parts.push(bytes);
   }
 
   private becomeAttached(args: readonly string[]): number {

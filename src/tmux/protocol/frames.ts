@@ -42,11 +42,11 @@ export function encodeFrame(type: number, data: Uint8Array = new Uint8Array()): 
 }
 
 export class FrameDecoder {
-  private rest: Uint8Array = new Uint8Array();
+  private unread: Uint8Array = new Uint8Array();
 
   /** @throws FrameError */
   push(bytes: Uint8Array): Frame[] {
-    const all = this.rest.length === 0 ? bytes : Buffer.concat([this.rest, bytes]);
+    const all = this.unread.length === 0 ? bytes : Buffer.concat([this.unread, bytes]);
     const frames: Frame[] = [];
     let at = 0;
     while (all.length - at >= HEADER_BYTES) {
@@ -58,7 +58,7 @@ export class FrameDecoder {
       frames.push({ type: view.getUint32(0, true), data: all.slice(at + HEADER_BYTES, at + length) });
       at += length;
     }
-    this.rest = all.slice(at);
+    this.unread = all.slice(at);
     return frames;
   }
 }

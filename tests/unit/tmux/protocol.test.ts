@@ -134,7 +134,7 @@ test("output waits for a client that does not read, and its pane is paused if th
   });
   const prints = (text: string): void =>
     events.message?.({ type: messageTypes.output, payload: new TextEncoder().encode(text) });
-  outputs.follow([{ target: "@7", id: "%7" }], () => true);
+  outputs.setPanes([{ target: "@7", id: "%7" }], () => true);
   await until("the stream", () => events.message !== undefined);
   prints("a\\b\r\né");
   expect(said).toBe(`%output %7 a\\134b\\015\\012${Buffer.from("é").toString("latin1")}\n`);
