@@ -50,7 +50,6 @@ export function absolute(path: string): string {
   return isAbsolute(path) ? path : resolve(process.cwd(), path);
 }
 
-/** A number of seconds, as ms. */
 export function seconds(text: string): number {
   const value = Number(text);
   if (/^(\d+\.?\d*|\.\d+)$/.test(text) && Number.isFinite(value)) return Math.round(value * 1000);

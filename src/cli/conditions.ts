@@ -39,7 +39,6 @@ export function conditionOf(word: string): ConditionInput {
   );
 }
 
-/** Collects a repeatable option. */
 export function collectCondition(word: string, before: readonly ConditionInput[] = []): readonly ConditionInput[] {
   return [...before, conditionOf(word)];
 }

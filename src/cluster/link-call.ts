@@ -30,7 +30,6 @@ export interface CallTransport {
   readonly machine: string;
   /** Sends the call once and returns its answer. @throws ConnectionLost; WshError when nothing was sent or executed */
   send(body: string, call: CarriedCall): Promise<string>;
-  /** Whether the machine answers now. */
   isReachable(): Promise<boolean>;
   toRemoteTime(time: number): number;
   /** The caller no longer wants an answer. */

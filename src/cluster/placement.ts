@@ -23,7 +23,6 @@ export interface Candidate {
 /** Maximum machines asked for one session: if more refuse, the fleet is full. */
 const MAX_ASKED = 8;
 
-/** Whether a machine is suitable for a session with these tags. */
 export function isSuitable({ health, accept, tags }: Candidate, wanted: readonly string[]): boolean {
   return health === "healthy" && accept === "placed" && wanted.every((tag) => tags.includes(tag));
 }

@@ -26,7 +26,6 @@ interface RepeatedWait {
   readonly signal: AbortSignal | undefined;
   /** Unix time in ms by this machine's clock after which the caller no longer wants an answer. */
   readonly deadline?: number;
-  /** Whether the machine answers at this moment. */
   readonly isReachable: () => Promise<boolean>;
 }
 

@@ -30,7 +30,6 @@ export class Lifecycle {
     }, UNUSED_MS);
   }
 
-  /** Records that a session exists or existed. */
   sessionExisted(): void {
     this.isPastStart = true;
   }

@@ -25,7 +25,6 @@ export interface Command extends Syntax {
   readonly name: string;
   readonly alias?: string;
   readonly usage: string;
-  /** Whether the command needs no session. */
   readonly needsNoSession?: true;
   run(run: Run, args: Arguments): Promise<void>;
 }
@@ -41,9 +40,9 @@ export class Run {
   status = 0;
   /** Whether a configuration is being read before the first session exists. */
   isStarting = false;
-  /** The default target of later commands in this run: what an earlier command made. */
+  /** The default target of later commands in this run: what an earlier command created. */
   private defaultPane: string | null = null;
-  /** The pane that the current command has made, for its hook. */
+  /** The pane that the current command has created, for its hook. */
   private createdPane: string | null = null;
   /** Variables of the running hook. */
   private hookVariables: ExtraVariables | null = null;

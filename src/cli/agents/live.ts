@@ -90,7 +90,6 @@ function keyOf({ pane_id, agent }: AgentRow): string {
   return `${pane_id} ${agent.pid} ${agent.state} ${agent.since}`;
 }
 
-/** The agents known to need a person. */
 function panesNeedingPerson(rows: readonly AgentRow[]): ReadonlySet<string> {
   return new Set(rows.filter(({ agent }) => isAlerting(agent)).map(keyOf));
 }

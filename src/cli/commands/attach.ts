@@ -146,7 +146,6 @@ async function completeName(instance: Instance, given: string): Promise<string> 
   );
 }
 
-/** Flags that apply only to a newly attached terminal. */
 function newTerminalFlags({ scrollback, altScreen, readOnly, independent, follow, prefix }: AttachFlags): string[] {
   return [
     ...(scrollback === "new" ? [] : ["--scrollback"]),

@@ -33,7 +33,6 @@ interface SetupOptions {
   readonly socket?: string;
 }
 
-/** Adds `setup [host]` to the program. */
 export function register(program: Command): void {
   program
     .command("setup")

@@ -26,7 +26,6 @@ export interface GrantState {
   /** The pane and session of `ask`, `notify` and `hook`; new panes are made beside this pane. */
   readonly home: GrantedPane;
   readonly panes: Map<string, GrantedPane>;
-  /** The open questions of this grant. */
   readonly openQuestions: Set<string>;
   /** The words that run a program in the sandbox; null: the grant cannot make panes. */
   readonly sandboxCommand: readonly string[] | null;

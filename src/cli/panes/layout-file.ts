@@ -34,7 +34,6 @@ const MAX_FILE_BYTES = 1_048_576;
 /** The hint of every error in a file. */
 const CORRECT = { hint: "Correct the file; nothing was started or changed." };
 
-/** A pane to start. */
 export type PlannedPane = PaneProgram & { readonly weight: number; readonly focus?: boolean };
 
 export type PlannedNode =
@@ -42,7 +41,6 @@ export type PlannedNode =
   | { readonly row: readonly PlannedNode[]; readonly weight: number }
   | { readonly column: readonly PlannedNode[]; readonly weight: number };
 
-/** A floating pane to start. */
 type PlannedFloat = FloatLeaf & { readonly focus?: boolean };
 
 export interface PlannedWindow {

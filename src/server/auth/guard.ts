@@ -28,7 +28,6 @@ export type Verdict =
     }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
 
-/** An admitted caller. */
 export type Admitted = Extract<Verdict, { ok: true }>;
 
 export interface KnownToken {

@@ -61,7 +61,6 @@ export class TokenStore implements Disposable {
     return [this.instanceToken, ...this.namedTokens.entriesNow.filter(({ share }) => share === undefined)];
   }
 
-  /** Valid links. */
   links(): readonly ShareLink[] {
     return this.namedTokens.entriesNow.filter(({ share }) => share === true);
   }

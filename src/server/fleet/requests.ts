@@ -167,7 +167,7 @@ function contextOf({ access, user }: RequestSubject, { cancel }: RunningRequest)
   };
 }
 
-/** The headers of the request. */
+/** Reads the metadata from the headers of the request. */
 function requestMetaReader(message: FleetMessage, user: string): RequestMetaReader {
   return (asks) => askedBy((name) => message.header(name) || undefined, `fleet:${user}`, asks);
 }

@@ -8,7 +8,6 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-/** Content of the TLS files. */
 export interface TlsPem {
   readonly certPem: string;
   readonly keyPem: string;

@@ -28,7 +28,7 @@ import { type RelayOptions, SessionRelay } from "./session-relay.ts";
 /** Maximum concurrent streams of other machines. */
 const MAX_STREAMS = 1024;
 
-/** A request's metadata: its id, its deadline. */
+/** Reads a request's metadata: its id, its deadline. */
 export type RequestMetaReader = (describeRequest: Parameters<typeof askedBy>[2]) => RequestMeta;
 
 interface LinkEndOptions {
@@ -50,7 +50,7 @@ export class LinkEnd {
 
   constructor(private readonly options: LinkEndOptions) {}
 
-  /** Open streams, which keep an ephemeral server alive. */
+  /** Number of open streams, which keep an ephemeral server alive. */
   get streamCount(): number {
     return this.streams.size;
   }

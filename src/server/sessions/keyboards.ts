@@ -12,7 +12,6 @@ interface KeyboardHolder extends Disposable {
 export class CapturedKeyboards {
   private readonly holders = new Map<SessionProxy, KeyboardHolder>();
 
-  /** The caller has captured the session's keyboard. */
   recordCapture({ caller: { id, connected }, signal, ended }: CallContext, proxy: SessionProxy): void {
     this.release(proxy);
     for (const known of this.holders.keys()) if (known.connection === null) this.release(known);

@@ -27,7 +27,6 @@ export const CONTEXT: RequestContext = {
 
 const WatchedSchema = v.looseObject({ listing: v.optional(v.unknown()) });
 
-/** One session process as the gateway knows it. */
 export class SessionProxy {
   /** Newest info from the session process; a placeholder until its first hello. */
   info: SessionInfo;
@@ -129,7 +128,6 @@ export class SessionProxy {
     this.newestChange = Math.max(this.newestChange, change);
   }
 
-  /** The validity of the info. */
   get freshness(): "known" | "ask" | "stopped" {
     return this.listing === null ? "ask" : freshnessOf(this.listing, this.newestChange);
   }

@@ -53,7 +53,7 @@ export class WebSocketRoutes {
 
   constructor(private readonly options: WebSocketRoutesOptions) {}
 
-  /** Server-level connections. */
+  /** Number of server-level connections. */
   get connectionCount(): number {
     return this.serverSockets.size;
   }

@@ -111,7 +111,6 @@ export class WebSockets {
     endpoint.close();
   }
 
-  /** Closes every connection, with the reason. */
   closeAll(reason: string): void {
     const close = closeReason(reason);
     for (const { socket } of this.open.values()) socket.close(close.code, close.reason);

@@ -9,7 +9,6 @@ import { addressField, takeFromAddress } from "./address.ts";
 import { type DeviceHolder, deleteDevice, loadDevice, type StoredDevice, saveDevice } from "./device-store.ts";
 import { Refusal, type Server } from "./server.ts";
 
-/** How the page logs in. */
 type LoginMethod = "token" | "share" | "device" | "none";
 /** Field of the fragment with the device that a link has registered in this browser: not a secret. */
 const GUEST = "guest";

@@ -107,7 +107,6 @@ export class ViewSocket {
     call.then(answered, answered);
   }
 
-  /** Drops unsent input. */
   dropUnsentInput(): void {
     this.input.dropUnsent();
     this.events.inputPending(0);

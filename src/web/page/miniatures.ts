@@ -16,7 +16,6 @@ interface Picture {
 }
 
 export class Miniatures {
-  /** Whether the page is hidden. */
   readonly isHidden = signal(document.hidden);
   /** By session id, while the session is shown as a miniature. */
   private readonly pictures = new Map<string, Picture>();

@@ -20,7 +20,6 @@ const FOLLOW_BATCH = 32;
 const MAX_FAILURES = 5;
 
 export const sessions = signal<readonly SessionInfo[]>([]);
-/** Whether the first list has arrived. */
 export const isListed = signal(false);
 /** Newest command by pane. */
 export const lastCommands = signal<ReadonlyMap<string, CommandRecord>>(new Map());
@@ -60,7 +59,6 @@ export class SessionList {
     document.addEventListener("visibilitychange", () => this.pace());
   }
 
-  /** A new connection is established. */
   connected(): void {
     this.resubscribe();
     this.pace();
@@ -109,7 +107,6 @@ export class SessionList {
     this.scheduleList(LIST_MS);
   }
 
-  /** Schedules a request of the list. */
   scheduleList(ms = LIST_MS): void {
     this.timer ??= setTimeout(() => {
       this.timer = null;

@@ -49,7 +49,6 @@ export function toast(
   return remove;
 }
 
-/** Shows a call's error. */
 export function showError(thrown: unknown): void {
   const hint = thrown instanceof Error && "hint" in thrown && typeof thrown.hint === "string" ? thrown.hint : "";
   toast(`${thrown instanceof Error ? thrown.message : String(thrown)}${hint === "" ? "" : `. ${hint}`}`, {

@@ -216,7 +216,6 @@ export class Workspace {
     this.list.scheduleList();
   }
 
-  /** The pane that has the focus. */
   target(): string | undefined {
     const tile = this.active.peek();
     return tile?.terminal.activePane?.place.id ?? tile?.session;
@@ -307,7 +306,6 @@ export class Workspace {
     }
   }
 
-  /** Moves from command to command. */
   async jump(tile: Tile, step: 1 | -1): Promise<void> {
     const pane = tile.terminal.activePane;
     if (pane === undefined) return;

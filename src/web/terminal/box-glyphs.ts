@@ -67,7 +67,6 @@ export class BoxGlyphs {
     this.sheet.replaceSync("");
   }
 
-  /** Ensures that the character has a rule for cells of this size. */
   ensureRule(text: string, size: CellSize): void {
     const selector = `.${cellClass(size)} .${boxClass(text)}::before`;
     if (this.madeRules.has(selector)) return;

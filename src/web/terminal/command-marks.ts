@@ -35,7 +35,6 @@ export class CommandMarks {
     for (const command of this.commands) this.byPrompt.set(command.firstLine - 1, command);
   }
 
-  /** Draws the marks of these rows. */
   apply(rows: Iterable<ShownRow>): void {
     if (this.commands.length === 0) return;
     for (const row of rows) {
@@ -71,7 +70,6 @@ export class CommandMarks {
     return this.commands.findLast(({ firstLine }) => firstLine - 1 <= line);
   }
 
-  /** Folds a command's output, or shows it again. */
   toggleFold(id: number): void {
     if (!this.foldedIds.delete(id)) this.foldedIds.add(id);
   }

@@ -27,7 +27,6 @@ export class Layers {
     this.aroundRuns = [];
   }
 
-  /** The rows of a pane. */
   paneRows(frame: Frame, { id, row, col, rows, cols }: PanePlace): readonly Row[] {
     const before = this.paneRuns.get(id) ?? [];
     const now = Array.from({ length: rows }, (_, index) => {

@@ -133,7 +133,6 @@ export class Terminal {
     return [...this.views.values()];
   }
 
-  /** The pane that has the focus. */
   get activePane(): PaneView | undefined {
     return this.panes.find(({ place }) => place.active) ?? this.panes[0];
   }
@@ -170,7 +169,6 @@ export class Terminal {
     this.measureRoom();
   }
 
-  /** Rows and columns that fit into the element. */
   availableSize(): { readonly rows: number; readonly cols: number } {
     const { width, height } = this.cells.pageCells.size;
     const style = getComputedStyle(this.element);

@@ -12,7 +12,6 @@ interface TextInputEvents {
   /** A phone's keyboard reports these without a key. */
   namedKey(name: "Backspace" | "Delete" | "Enter"): void;
   paste(text: string): void;
-  /** An image was pasted. */
   image(file: Blob): void;
   /** The browser does not let the page read the clipboard. */
   clipboardUnreadable(): void;

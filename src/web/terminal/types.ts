@@ -16,7 +16,6 @@ export interface ShownRow {
   wrapped: boolean;
 }
 
-/** A page of history. */
 export interface HistoryPage {
   readonly rows: readonly {
     readonly line: number;
@@ -46,7 +45,6 @@ export interface Matches {
   readonly total: number;
 }
 
-/** The source of a pane's history. */
 export interface HistorySource {
   above(pane: string, place: HistoryPlace | null, limit: number): Promise<HistoryPage>;
   below(pane: string, place: HistoryPlace, limit: number): Promise<HistoryPage>;
