@@ -93,8 +93,8 @@ async function runAction(action: Action, parameters: CheckpointArguments, comman
     }
     case "list": {
       if (label !== undefined) throw new UsageError(`'list' takes no '${label}'`);
-      const { listCheckpoints: listAll } = await import("../../checkpoints/operations.ts");
-      const listing = await listAll(instance, configuredHostname(instance), { session: name, search: grep });
+      const { listCheckpoints } = await import("../../checkpoints/operations.ts");
+      const listing = await listCheckpoints(instance, configuredHostname(instance), { session: name, search: grep });
       const all = filterVisible(listing, await localConcealment(instance));
       if (name !== undefined && grep === undefined && isNothing(all)) requireKnown(instance, name);
       return json ? printJson(all) : printList(all, grep);
@@ -112,9 +112,9 @@ async function runAction(action: Action, parameters: CheckpointArguments, comman
     }
     case "restore": {
       const from = requireArgument(label, action, "a label; `wsh restore` takes none");
-      const { restoreCheckpoints: restoreAsked } = await import("../../checkpoints/operations.ts");
+      const { restoreCheckpoints } = await import("../../checkpoints/operations.ts");
       const input = { session, label: from, ...defined({ as }) };
-      const result = await restoreAsked(instance, input, { env: process.env, starter: "cli" });
+      const result = await restoreCheckpoints(instance, input, { env: process.env, starter: "cli" });
       for (const { pane_id, message } of result.left_out) complain(`restored without pane ${pane_id}: ${message}`);
       if (json) return printJson(result);
       const restored = result.restored[0]?.name ?? session;

@@ -31,8 +31,8 @@ export function register(program: Command): void {
       const what =
         name === undefined ? "the checkpoints of all sessions that are not running" : `the checkpoints of '${name}'`;
       if (yes !== true && !(await confirmed(`Delete ${what}?`))) return complain("nothing was deleted");
-      const { forgetSessions: forgetAsked } = await import("../../checkpoints/operations.ts");
-      const { forgotten } = await forgetAsked(instance, { all, ...defined({ session: name }) });
+      const { forgetSessions } = await import("../../checkpoints/operations.ts");
+      const { forgotten } = await forgetSessions(instance, { all, ...defined({ session: name }) });
       if (json === true) return printJson({ forgotten });
       if (forgotten.length === 0) return printText("No checkpoints of sessions that are not running.\n");
       for (const { id, name: called, bytes, labels } of forgotten) {

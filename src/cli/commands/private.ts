@@ -44,10 +44,10 @@ export function register(program: Command): void {
 
 /** Automatic records are deleted; a person's labelled checkpoints are left to that person. */
 async function reportLabels(instance: Instance, { id, name }: SessionInfo): Promise<void> {
-  const { listNamedFolders: namedFolders } = await import("../../checkpoints/files/named.ts");
+  const { listNamedFolders } = await import("../../checkpoints/files/named.ts");
   let labels: string[];
   try {
-    labels = namedFolders(instance, Number(id.slice(2))).map(({ label }) => `'${label}'`);
+    labels = listNamedFolders(instance, Number(id.slice(2))).map(({ label }) => `'${label}'`);
   } catch (thrown) {
     return complain(`its labelled checkpoints could not be listed: ${WshError.from(thrown).message}`);
   }

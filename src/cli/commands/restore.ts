@@ -28,12 +28,12 @@ export function register(program: Command): void {
     .action(async (name: string | undefined, { all = false, as, json }: RestoreOptions, command: Command) => {
       const instance = instanceOf(command);
       requireOptions(restoreRules, { session: name ?? !all, all, as }, { session: "a name" });
-      const { restoreCheckpoints: restoreAsked } = await import("../../checkpoints/operations.ts");
+      const { restoreCheckpoints } = await import("../../checkpoints/operations.ts");
       const session = name ?? (all ? undefined : await onlyCrashed(instance));
-      const { requireOwnCheckpoint: requireOwnStored } = await import("../../checkpoints/agent-rights.ts");
+      const { requireOwnCheckpoint } = await import("../../checkpoints/agent-rights.ts");
       const rights = (await settingsOf(instance)).values;
-      requireOwnStored(instance, rights, cliCaller, "checkpoint.restore", { session });
-      const result = await restoreAsked(instance, defined({ session, as }), { env: process.env, starter: "cli" });
+      requireOwnCheckpoint(instance, rights, cliCaller, "checkpoint.restore", { session });
+      const result = await restoreCheckpoints(instance, defined({ session, as }), { env: process.env, starter: "cli" });
       if (json === true) await printJson(result);
       else {
         for (const info of result.restored)
@@ -49,10 +49,10 @@ export function register(program: Command): void {
 
 /** @throws UsageError */
 async function onlyCrashed(instance: ReturnType<typeof instanceOf>): Promise<string> {
-  const { listRestorable: allCrashed } = await import("../../checkpoints/find-crashed.ts");
-  const { waitForDyingProcesses: untilReleased } = await import("../../checkpoints/killed-processes.ts");
-  await untilReleased(instance);
-  const crashed = allCrashed(instance);
+  const { listRestorable } = await import("../../checkpoints/find-crashed.ts");
+  const { waitForDyingProcesses } = await import("../../checkpoints/killed-processes.ts");
+  await waitForDyingProcesses(instance);
+  const crashed = listRestorable(instance);
   const [first] = crashed;
   if (first !== undefined && crashed.length === 1) return `@s${first.number}`;
   if (first === undefined) throw new UsageError("no crashed sessions");

@@ -225,12 +225,12 @@ async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKe
 
 /** A server that stays is started at a login or boot, and restores sessions. Failures are retried for a while. */
 async function restoreAll(instance: Instance): Promise<void> {
-  const { restoreCheckpoints: restoreAsked } = await import("../../checkpoints/operations.ts");
+  const { restoreCheckpoints } = await import("../../checkpoints/operations.ts");
   for (let index = 0; ; index++) {
     const pauseMs = RESTORE_PAUSES_MS[index];
     const failures: string[] = [];
     try {
-      const { left_out, failed } = await restoreAsked(instance, {}, { env: process.env, starter: "cli" });
+      const { left_out, failed } = await restoreCheckpoints(instance, {}, { env: process.env, starter: "cli" });
       for (const { session, pane_id, message } of left_out)
         complain(`session '${session}' is restored without pane ${pane_id}: ${message}`);
       for (const { session, message } of failed) failures.push(`session '${session}' is not restored: ${message}`);

@@ -20,13 +20,13 @@ export async function offerFor(instance: Instance, target: string): Promise<void
   const parsed = parseTarget(target);
   const entry = lookUp(listSessions(instance), parsed);
   if (entry !== undefined && !entry.ended && processState(entry.socket) !== "dead") {
-    const { staysAlive: lives } = await import("../../checkpoints/killed-processes.ts");
-    if (await lives(entry.socket)) return;
+    const { staysAlive } = await import("../../checkpoints/killed-processes.ts");
+    if (await staysAlive(entry.socket)) return;
   }
-  const { findCrashedAfterExit: findReleased } = await import("../../checkpoints/find-crashed.ts");
+  const { findCrashedAfterExit } = await import("../../checkpoints/find-crashed.ts");
   let crashed: CrashedSession;
   try {
-    crashed = await findReleased(instance, parsed);
+    crashed = await findCrashedAfterExit(instance, parsed);
   } catch (thrown) {
     if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
     // A session without any remains leaves no name either.
@@ -48,8 +48,8 @@ export async function offerFor(instance: Instance, target: string): Promise<void
 /** Runs before plain `wsh` makes a session. @returns the session to attach to: the restored session used last */
 export async function offerAll(instance: Instance): Promise<SessionInfo | null> {
   if (!fs.existsSync(checkpointsDir(instance))) return null;
-  const { listRestorable: allCrashed } = await import("../../checkpoints/find-crashed.ts");
-  const crashed = allCrashed(instance).filter((one) => !isDeclined(one));
+  const { listRestorable } = await import("../../checkpoints/find-crashed.ts");
+  const crashed = listRestorable(instance).filter((one) => !isDeclined(one));
   if (crashed.length === 0) return null;
   const { values } = await settingsOf(instance);
   const names = crashed.map(({ session }) => session.name).join(", ");
