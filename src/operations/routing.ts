@@ -34,6 +34,12 @@ export function addressesPane(target: string): boolean {
   return /^@\d/.test(target) || /^[^@][^:]*:.*\.\d+$/.test(target);
 }
 
+/** If the target leaves open which of several panes is meant, the answer names the pane. */
+export function withPane(result: unknown, pane: string): unknown {
+  const takesFacts = typeof result === "object" && result !== null && !Array.isArray(result);
+  return takesFacts ? { ...result, pane } : result;
+}
+
 /** Operations of the server, by name. */
 const ofServer = /^(servers?|sessions|ports|history|checkpoint|events)\.|\.any$|^exec\.fresh$/;
 

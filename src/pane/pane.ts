@@ -4,7 +4,6 @@
  * is parsed, then the chunk) and does not depend on the session that shows it or on any transport: it reports through
  * `events`. Its cursors only grow, also when the program is restarted.
  */
-
 import { type Clock, systemClock } from "../base/clock.ts";
 import { Wait } from "../base/deadline.ts";
 import { Emitter } from "../base/emitter.ts";
@@ -12,6 +11,7 @@ import { directoryName } from "../platform/directory.ts";
 import { foregroundName } from "../platform/foreground.ts";
 import { present } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { Owner } from "../protocol/owner.ts";
 import { firstNumbers } from "../protocol/pane-numbers.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { PaneInfo, SessionState } from "../protocol/session.ts";
@@ -60,6 +60,8 @@ export class Pane {
   private readonly childNonces = new Set<string>();
   private typedAt = Number.NEGATIVE_INFINITY;
   sentAt = Number.NEGATIVE_INFINITY;
+  /** Owner of the newest API call that types; null: none, or an agent at an attached terminal has typed since. */
+  sentBy: Owner | null = null;
 
   constructor(private readonly options: PaneOptions) {
     const { events } = this;
@@ -257,7 +259,7 @@ export class Pane {
    * @param byAgent the terminal is an AI agent's: its commands are not a person's, in histories and receipts too
    */
   typed(bytes: Uint8Array, flags: PtyFlags | null, byAgent = false): void {
-    if (byAgent) this.sentAt = this.clock.now();
+    if (byAgent) [this.sentAt, this.sentBy] = [this.clock.now(), null];
     else this.typedAt = this.clock.now();
     this.agent.input(bytes);
     this.commands.cookedLine.ended(bytes);
@@ -418,17 +420,15 @@ export class Pane {
 
   /** The shell has just regained the terminal, or hands it over: it has set no modes itself. */
   private betweenCommands(kind: Mark["kind"]): void {
-    const { terminal } = this;
     const begins = kind === "C" && this.commands.log.phase !== "running";
     if (!begins && kind !== "D") return;
-    if (begins) terminal.markCommandStart();
-    if (this.options.resetModes) terminal.resetModesAfterMark();
+    if (begins) this.terminal.markCommandStart();
+    if (this.options.resetModes) this.terminal.resetModesAfterMark();
   }
 
   /** A shell that edits its line also erases, but no output. */
   private erasedBelow(top: number): void {
-    const { phase } = this.commands.log;
-    if (phase !== "running" && phase !== "none") return;
+    if (!["running", "none"].includes(this.commands.log.phase)) return;
     this.text.erased(top);
     this.commands.erasedBelow(top);
   }

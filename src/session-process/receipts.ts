@@ -175,7 +175,7 @@ export class Witness implements Disposable {
     const { pane, maker } = this.port;
     if (pane.inputFrom === "person") return { kind: "person", name: "wsh" };
     const program = { kind: "program", name: "a caller" } as const;
-    return pane.inputFrom === "api" ? program : (maker ?? program);
+    return (pane.inputFrom === "api" ? pane.sentBy : maker) ?? program;
   }
 
   private finished({ id, cwd }: CommandRecord): void {

@@ -8,6 +8,7 @@ import { Http } from "../support/http.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { testWith } from "../support/programs.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
 
 setDefaultTimeout(60_000);
 
@@ -162,6 +163,24 @@ test("a line that an agent has offered and a person has run names both; one that
   const own = await receipt();
   expect(statementOf(own).predicate).not.toHaveProperty("offered_by");
   expect((await verify(own)).stdout).toContain("typed by a person");
+});
+
+test("a line sent with `wsh send` names its sender: the person at the command line, or the agent above it", async () => {
+  await wsh.session("sent", "--cwd", repo);
+  const senderOf = async (env: Readonly<Record<string, string>>, n: number) => {
+    const sent = await wsh.runWith({ env }, "send", "sent", `echo sent-$((${n}))`, "--enter");
+    expect(sent.code).toBe(0);
+    const id = await until("the command's end", async () => {
+      const [last] = JSON.parse(
+        await wsh.ok("commands", "sent", "--json", "-n", "1"),
+      ) as OperationOutput<"commands.list">;
+      return last?.command === `echo sent-$((${n}))` && last.state === "finished" ? last.id : null;
+    });
+    return statementOf(await wsh.ok("receipt", String(id), "--session", "sent")).predicate.by;
+  };
+  expect(await senderOf({}, 51)).toEqual({ kind: "person", name: "wsh" });
+  expect(await senderOf({ WSH_AGENT: "claude" }, 52)).toEqual({ kind: "agent", name: "claude" });
+  expect(await senderOf({}, 53)).toEqual({ kind: "person", name: "wsh" });
 });
 
 test("there is no receipt of an unseen command, and the key is out of reach", async () => {

@@ -73,6 +73,10 @@ describe("every read operation", () => {
       const exec = await http.post(`/sessions/${target}/exec`, { command: "echo $WSH_PANE $WSH_SESSION" });
       expect(exec.body).toMatchObject({ output: `${meant} dev`, ...(isOpen ? { pane: meant } : {}) });
       expect(isOpen || !("pane" in (exec.body as object))).toBe(true);
+      for (const command of ["status", "screen"]) {
+        const { pane: named } = JSON.parse(await wsh.ok(command, target, "--json")) as { pane?: string };
+        expect([command, target, named]).toEqual([command, target, isOpen ? meant : undefined]);
+      }
       expect(body).not.toEqual(expect.objectContaining({ error: expect.anything() }));
     }
   });

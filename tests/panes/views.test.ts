@@ -41,6 +41,24 @@ test("a view follows a session that is renamed, freezes while it hangs, and clos
   await until("the own pane", async () => /^alone/m.test(columns(await person.text(), 0, 40)));
 });
 
+test("a view of a session that hangs is closed at once, and a request about it is answered", async () => {
+  await using all = await splitServer();
+  const { wsh, panes } = all;
+  await wsh.session("dev");
+  const { pid } = await wsh.session("shown");
+  await wsh.ok("split", "dev", "--view", "shown");
+  const process_ = hostOf(pid);
+  await stopProcess(process_);
+  expect(await wsh.run("status", "dev:0.1")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("the session process of 'shown' does not answer"),
+  });
+  await wsh.ok("pane", "close", "dev:0.1");
+  expect((await panes("dev")).length).toBe(1);
+  process.kill(process_, "SIGCONT");
+  expect(await wsh.ok("exec", "shown", "--", "echo unharmed")).toBe("unharmed\n");
+});
+
 test("a captured keyboard stays so through the first split, and is free when its holder is gone", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;

@@ -10,13 +10,14 @@ import { print, printJson, printText } from "../print.ts";
 interface WindowOptions extends ProgramOptions {
   readonly name?: string;
   readonly index?: number;
-  readonly to?: "next" | "previous" | "last";
+  readonly to?: string;
   readonly focus?: boolean;
   readonly json?: boolean;
 }
 
 const actions = ["list", "new", "close", "select", "rename", "move", "swap", "synchronize", "floats"] as const;
 type Action = (typeof actions)[number];
+const ways = ["next", "previous", "last"] as const;
 
 export function register(program: Command): void {
   const window = program
@@ -32,7 +33,12 @@ export function register(program: Command): void {
   addProgramOptions(window)
     .option("--name <name>", "new: its name")
     .option("--index <n>", "new: its number", wholeNumber(0))
-    .addOption(new Option("--to <which>", "select: relative to the target").choices(["next", "previous", "last"]))
+    .addOption(
+      new Option("--to <which>", "select: relative to the target")
+        .choices([...ways])
+        // Checked by the action: `move` takes no such option, and says what it takes.
+        .argParser((text: string) => text),
+    )
     .option("--focus", "new, move: switch attached terminals to it")
     .option("--json", "print the answer as JSON")
     .action(paneAction<Action, WindowOptions>("new", runAction));
@@ -66,7 +72,9 @@ async function runAction(
     }
     case "select": {
       const { to } = options;
-      const input = defined({ to });
+      const way = ways.find((each) => each === to);
+      if (to !== undefined && way === undefined) throw new UsageError(`'${to}' is not one of ${ways.join(", ")}`);
+      const input = defined({ to: way });
       return printResult(
         await withSession(wordsOf(action, words).target, (session) => session.call("window.select", input)),
         json,
@@ -80,6 +88,11 @@ async function runAction(
       );
     }
     case "move": {
+      if (options.to !== undefined)
+        throw new UsageError(
+          "--to selects a window; 'move' takes its destination as the last word",
+          "Such as: wsh window move dev:0 3, or wsh window move dev:0 other.",
+        );
       const { target, rest } = wordsOf(action, words, ["a number, a session, or session:number"]);
       const input = { to: rest[0] ?? null, focus: options.focus === true };
       return printResult(await withSession(target, (session) => session.call("window.move", input)), json);

@@ -18,14 +18,18 @@ function targetOf(command: Command, given: string | undefined): { instance: Inst
   return { instance, target: around.pane };
 }
 
-/** Calls the session of a target, and closes the connection afterwards. */
+/**
+ * Calls the session of a target, and closes the connection afterwards.
+ * @param isWhole see SessionClient.open
+ */
 export async function atTarget<T>(
   command: Command,
   given: string | undefined,
   act: (session: SessionClient) => Promise<T>,
+  isWhole = false,
 ): Promise<T> {
   const { instance, target } = targetOf(command, given);
-  using session = await SessionClient.open(instance, target);
+  using session = await SessionClient.open(instance, target, {}, isWhole);
   return await act(session);
 }
 
@@ -65,7 +69,7 @@ export function paneAction<A extends string, O>(
       words,
       after,
       options,
-      withSession: (target, call) => atTarget(command, target, call),
+      withSession: (target, call) => atTarget(command, target, call, true),
     });
   };
 }

@@ -7,7 +7,7 @@ import type { Link } from "../../cluster/link.ts";
 import { addressedSession } from "../../cluster/machine-prefix.ts";
 import { eventsDir, lastEventOf } from "../../events/segments.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { isForPane } from "../../operations/routing.ts";
+import { addressesPane, isForPane, withPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { agentAt, knowAgents } from "../../platform/agent-above.ts";
 import type { Caller } from "../../protocol/caller.ts";
@@ -72,8 +72,16 @@ export class SessionClient implements Disposable {
   /** Null until the session is found. */
   private instance: Instance | null = null;
 
-  /** @throws WshError session_not_found, session_unavailable, version_mismatch; of another machine those of its link */
-  static async open(instance: Instance, place: string, events: ConnectionEvents = {}): Promise<SessionClient> {
+  /**
+   * @param isWhole only operations on the whole session follow: the process of a view is not needed, and may hang
+   * @throws WshError session_not_found, session_unavailable, version_mismatch; of another machine those of its link
+   */
+  static async open(
+    instance: Instance,
+    place: string,
+    events: ConnectionEvents = {},
+    isWhole = false,
+  ): Promise<SessionClient> {
     const { machine, target } = parsePlace(place);
     const socket = grantSocket();
     if (socket !== null && machine !== null)
@@ -85,7 +93,7 @@ export class SessionClient implements Disposable {
         : machine === null
           ? await localAddress(instance, target)
           : await remoteAddress(instance, machine, target);
-    const client = await SessionClient.connect(address, target, events).catch((thrown) => {
+    const client = await SessionClient.connect(address, target, events, isWhole).catch((thrown) => {
       throw address.failure(thrown);
     });
     client.instance = instance;
@@ -102,13 +110,14 @@ export class SessionClient implements Disposable {
     address: SessionAddress,
     target: string,
     events: ConnectionEvents,
+    isWhole = false,
   ): Promise<SessionClient> {
     const { connection, hello } = await address.openSession(events);
     const info = hello.info ?? null;
     const name = info?.name ?? address.label;
     const isMany = info !== null && (panesOf(info).length > 1 || mayHaveMoved(info));
     const isPane = parseTarget(target).kind === "pane";
-    if (!isMany)
+    if (!isMany || isWhole)
       return new SessionClient(name, connection, connection, info, target, isPane ? target : (info?.pane_id ?? target));
     return SessionClient.connectPane(address, name, connection, info, target, events);
   }
@@ -162,7 +171,10 @@ export class SessionClient implements Disposable {
     } as const;
     const ask = async (asked: RequestMeta = {}, sent: unknown = input): Promise<unknown> => {
       const connection = isForOne ? this.connection : this.sessionConnection;
-      return connection.request(operation, sent, { ...context, ...asked });
+      const result = await connection.request(operation, sent, { ...context, ...asked });
+      // The process was asked for the pane by its id.
+      const isOpen = isForOne && this.info !== null && panesOf(this.info).length > 1 && !addressesPane(target);
+      return isOpen ? withPane(result, pane) : result;
     };
     if (this.remote === null || machine === null) {
       const asked = isForOne ? this.connection : this.sessionConnection;

@@ -10,7 +10,7 @@ import { parseInput } from "../../operations/call.ts";
 import type { Operation } from "../../operations/define.ts";
 import { peerRequest } from "../../operations/peer-requests.ts";
 import { leaveFor, othersIn, requireMay, targetsIn } from "../../operations/rights.ts";
-import { addressesPane, isForPane } from "../../operations/routing.ts";
+import { addressesPane, isForPane, withPane } from "../../operations/routing.ts";
 import { findOperation, inputSchema, type OperationName } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { callerLabel } from "../../protocol/caller.ts";
@@ -210,6 +210,7 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   const agent = agentOfCaller(caller);
   if (operation.types === true && (caller.kind !== "cli" || agent !== null))
     local.ownSession.writer.typed(agent ?? callerLabel(caller));
+  if (operation.types === true) pane.sentBy = ownerOf(caller);
   const result = await withPasswordAsked(passwords, await handlerOf(ofPane, op)(pane, input, context));
   const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
   return isOpen ? withPane(result, pane.id) : result;
@@ -222,12 +223,6 @@ async function withPasswordAsked(passwords: PasswordAsk | undefined, result: unk
   return parsed.success && words !== null
     ? { ...parsed.output, warnings: [...(parsed.output.warnings ?? []), words] }
     : result;
-}
-
-/** If the target leaves open which of several panes is meant, the answer names the pane. */
-function withPane(result: unknown, pane: string): unknown {
-  const takesFacts = typeof result === "object" && result !== null && !Array.isArray(result);
-  return takesFacts ? { ...result, pane } : result;
 }
 
 function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string): HandlerContext {

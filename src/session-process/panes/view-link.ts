@@ -8,7 +8,7 @@
 import * as v from "valibot";
 import { AgentInfoSchema } from "../../protocol/agent.ts";
 import { type Attach, composedAttach, EffectEventSchema, type TerminalColors } from "../../protocol/attach.ts";
-import { EventSchema, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
+import { EventSchema, PEER_TIMEOUT_MS, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -23,6 +23,7 @@ import type { PtyFlags } from "../../pty/port.ts";
 import type * as Kept from "../../terminal/pictures/linked-pictures.ts";
 import { picturesUsed, pictureTerminals } from "../../terminal/pictures/picture.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
+import { patience } from "../../wire/patience.ts";
 import type { PaneLink, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
 /** Shortest interval between requests for the info of a constantly changing pane, in ms. */
@@ -175,9 +176,16 @@ export class ViewLink implements PlacedPane, PaneLink {
     return this.connection.request(op, input, { ...context, target: this.shows });
   }
 
-  /** The target pane, and the socket that serves it. @param through views on the way to it */
+  /**
+   * The target pane, and the socket that serves it. @param through views on the way to it
+   * @throws WshError session_unavailable when its process hangs
+   */
   resolve(through: number): Promise<unknown> {
-    return this.request("peer.resolve", { through });
+    const { promise: hangs, reject } = Promise.withResolvers<never>();
+    const answered = patience(this.socket, PEER_TIMEOUT_MS, () => {
+      reject(new WshError("session_unavailable", `the session process of '${this.info.name}' does not answer`));
+    });
+    return Promise.race([hangs, this.request("peer.resolve", { through })]).finally(answered);
   }
 
   async openCopyMode(input: CopyModeInput): Promise<void> {
