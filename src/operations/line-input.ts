@@ -5,6 +5,7 @@
  * Invariant: a line is parsed completely, or refused with the reason.
  */
 import { WshError } from "../protocol/errors.ts";
+import { parsePlace, parseTarget } from "../protocol/names.ts";
 import { parseInput } from "./call.ts";
 import type { Operation } from "./define.ts";
 import { findOperation, type OperationName, operations } from "./table.ts";
@@ -21,7 +22,7 @@ export interface LineCall {
 
 /**
  * @param targetName the parameter that names the target, for an operation on a session
- * @throws WshError unknown_method, invalid_request
+ * @throws WshError unknown_method, invalid_request; session_not_found for a target that no session can have
  */
 export function lineCall(
   {
@@ -34,6 +35,7 @@ export function lineCall(
   const { [targetName]: target, ...rest } = parameters;
   const isAbout = operation.scope !== "server" && target !== undefined;
   if (isAbout && target === "") throw new WshError("invalid_request", `'${targetName}' is empty`);
+  if (isAbout) parseTarget(parsePlace(target).target);
   const entries = entriesOf(operation.input) ?? {};
   const written = operation.scope === "server" ? parameters : rest;
   const input: Record<string, unknown> = Object.fromEntries(

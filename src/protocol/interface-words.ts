@@ -21,6 +21,7 @@ const words: Readonly<Record<string, Readonly<Record<Interface, string>>>> = {
   machines: { http: "GET /servers", cli: "`wsh servers list`", mcp: "wsh_list_servers" },
   limits: { http: "GET /server/info", cli: "`wsh info`", mcp: "wsh_get_status without session" },
   panes: { http: "GET …/panes lists", cli: "`wsh pane list` shows", mcp: "wsh_list_sessions with session shows" },
+  windows: { http: "GET …/windows lists", cli: "`wsh window list` shows", mcp: "wsh_list_sessions with session shows" },
   layout: { http: "GET …/layout shows", cli: "`wsh layout get` shows", mcp: "wsh_layout get shows" },
   buffers: {
     http: "GET …/buffers lists",

@@ -25,7 +25,7 @@ import { claimPane, linkWindow, releasePane } from "../registry/panes.ts";
 import type { Session } from "../session/session.ts";
 import type { SubmittedBy } from "../session/submitted-lines.ts";
 import { mayAsk, type PriorQuestion, priorQuestion } from "../session/windows/prior-questions.ts";
-import { activeWindow, findPlace, type Subject, type Windows } from "../session/windows/state.ts";
+import { activeWindow, findPlace, noWindow, type Subject, type Windows } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
 import type { DisplayedContent } from "../viewer/terminal/displayed-content.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
@@ -272,7 +272,7 @@ export class SessionProcess implements SessionParts, ServedSession {
         { kind: "session", name: this.session.name, window: target },
         { automatic: (each) => content.nameOf(each), id: ({ id }) => windowId(id) },
       )?.window;
-    if (match === undefined) throw new WshError("pane_not_found", `the session has no window '${target}'`);
+    if (match === undefined) throw noWindow(`'${target}'`);
     const view = new WindowView(arrangement, arrangement.sizeOf(match), content, null, match.id);
     return {
       get id() {

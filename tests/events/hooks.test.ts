@@ -203,6 +203,12 @@ test("an error names its line, value and the allowed values, and keeps nobody fr
   expect(await other.ok("exec", "dev", "--", "echo here")).toBe("here\n");
   fs.writeFileSync(other.instance.configFile, '[[on]]\nevent = "bell"\ndo = "no.such thing=1"\n');
   expect((await other.run("config", "check")).stderr).toContain("config.toml:1: [[on]] do: no operation 'no.such'");
+  // A target that no session can have; one that does not exist yet is valid.
+  const targeted = (target: string) => `[[on]]\nevent = "bell"\ndo = "session.update session=${target} add_tags=x"\n`;
+  fs.writeFileSync(other.instance.configFile, targeted("@zz"));
+  expect((await other.run("config", "check")).stderr).toContain('config.toml:1: [[on]] do: no session "@zz": an id is');
+  fs.writeFileSync(other.instance.configFile, targeted("build1/later:0.1"));
+  expect(await other.run("config", "check")).toMatchObject({ code: 0 });
 });
 
 test("every mistake of the settings is listed, each with what is valid", async () => {

@@ -57,7 +57,20 @@ test("in its session: to a free number, between others, and in exchange", async 
     { to: "dev:99999999999999" },
   ])
     expect((await http.post(`/sessions/${third}/window/move`, beyond)).status).toBeOneOf([400, 409, 422]);
-  expect(await http.post(`/sessions/${third}/window/swap`, { with: "9" })).toMatchObject({ status: 404 });
+  expect(await http.post(`/sessions/${third}/window/swap`, { with: "9" })).toMatchObject({
+    status: 404,
+    body: { error: { hint: "GET …/windows lists which exist." } },
+  });
+  for (const target of ["dev", "dev:9"])
+    expect((await wsh.run("window", "swap", target, "9")).stderr).toContain("`wsh window list` shows which exist.");
+  for (const to of ["dev", "next"]) {
+    const { code, stderr } = await wsh.run("window", "move", "dev:0", "--to", to);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining("'move' takes its destination as the last word"),
+    });
+  }
+  expect((await wsh.run("window", "select", "dev:0", "--to", "up")).stderr).toContain("'up' is not one of next,");
   expect(await http.post(`/sessions/${third}/window/swap`, { with: "dev" })).toMatchObject({ status: 400 });
   expect(await numbers(all, "dev")).toEqual(before);
   await post(all, `${third}/window/move`, { index: 0, make_room: true });

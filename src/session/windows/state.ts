@@ -15,6 +15,8 @@ import { extentsIn, type Placement, placePanes } from "../layout/cells.ts";
 import { type FloatEntry, withFloats } from "../layout/floats.ts";
 import { hasPane, type LayoutNode, leaf, panesOf, removePane } from "../layout/tree.ts";
 
+const WINDOWS_HINT = { hint: "{windows} which exist." };
+
 /** Properties of a pane besides its position. */
 export interface PaneEntry {
   readonly id: string;
@@ -122,8 +124,13 @@ export function withoutPopups(state: Windows): Windows {
 
 export function windowById(state: Windows, id: number): WindowEntry {
   const match = state.windows.find((window) => window.id === id);
-  if (match === undefined) throw new WshError("pane_not_found", `the session has no window '${windowId(id)}'`);
+  if (match === undefined) throw noWindow(`'${windowId(id)}'`);
   return match;
+}
+
+/** @param asked the missing window, as the caller named it */
+export function noWindow(asked: string): WshError {
+  return new WshError("pane_not_found", `the session has no window ${asked}`, WINDOWS_HINT);
 }
 
 /** The panes of a window in the order of their indexes: the tiled ones, then the floating ones from the lowest. */
@@ -209,7 +216,7 @@ export function findPlace(
     const wanted = target.window;
     const about = { automatic, id: ({ id }: WindowEntry) => windowId(id) };
     const match = wanted === "" ? { window: activeWindow(state) } : meantWindow(state.windows, target, about);
-    if (match === undefined) throw missing(target, `the session has no window '${wanted}'`);
+    if (match === undefined) throw missing(target, `the session has no window '${wanted}'`, WINDOWS_HINT);
     const { window, pane: index } = match;
     if (index === undefined) return { window, pane: window.active };
     const pane = panesIn(window)[index - firstPane];
@@ -221,8 +228,8 @@ export function findPlace(
   return { window: windowWith(state, pane), pane };
 }
 
-function missing(target: Target, why: string): WshError {
-  return new WshError("pane_not_found", `no pane '${formatTarget(target)}': ${why}`);
+function missing(target: Target, why: string, details = {}): WshError {
+  return new WshError("pane_not_found", `no pane '${formatTarget(target)}': ${why}`, details);
 }
 
 export function putWindow(state: Windows, changed: WindowEntry): Windows {

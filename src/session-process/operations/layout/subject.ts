@@ -14,6 +14,7 @@ import type { RunningProgram } from "../../../protocol/session.ts";
 import type { Amount, Size } from "../../../protocol/size.ts";
 import { paneBeside, windowBeside } from "../../../session/windows/changes.ts";
 import {
+  noWindow,
   type PaneEntry,
   paneEntry,
   panesIn,
@@ -200,7 +201,7 @@ export function ownFocusHandlers(
     const window = isHere
       ? subject.window
       : state.windows.find((each) => (index === undefined ? each.id === beside : each.index === index));
-    if (window === undefined) throw new WshError("pane_not_found", `the session has no window ${index ?? ""}`);
+    if (window === undefined) throw noWindow(String(index ?? to));
     ownFocus.window = window.id;
     ownFocus.pane = window.active;
     ownFocus.zoomed = false;

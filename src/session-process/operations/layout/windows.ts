@@ -12,6 +12,7 @@ import { makeRoom, moveWindow, swapWindows } from "../../../session/windows/orde
 import {
   addWindow,
   focusWindow,
+  noWindow,
   paneEntry,
   panesIn,
   putWindow,
@@ -62,7 +63,7 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
     const { state } = arrangement;
     const id = to === undefined ? call.subject.window.id : windowBeside(state, call.subject.window.id, to);
     const window = index === undefined ? windowById(state, id) : state.windows.find((each) => each.index === index);
-    if (window === undefined) throw new WshError("pane_not_found", `the session has no window ${index}`);
+    if (window === undefined) throw noWindow(String(index));
     return change(call, (now) => focusWindow(now, window.id), window.active);
   },
   "window.floats": (call, { shown, focus }) =>
@@ -98,7 +99,7 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
       : other === "next" || other === "previous" || other === "last"
         ? windowBeside(state, id, other)
         : state.windows.find((each) => each.index === index)?.id;
-    if (window === undefined) throw new WshError("pane_not_found", `the session has no window ${other}`);
+    if (window === undefined) throw noWindow(other);
     return change(call, (now) => swapWindows(now, id, window));
   },
 };
