@@ -1,10 +1,12 @@
 /** Hooks run once per event, whichever process is killed, and cannot harm the rest. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { stored } from "../reliability/checkpoints/crashed-sessions.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
 
 let wsh: Wsh;
 const out = (name: string): string => join(wsh.dir, name);

@@ -1,11 +1,13 @@
 /** A pane that shows another session, which is renamed, hangs and ends; and the keyboard capture of a split session. */
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { columns, splitServer } from "../support/panes.ts";
 import { stopProcess } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
 import { hostOf } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
 
 test("a view follows a session that is renamed, freezes while it hangs, and closes at its end", async () => {
   await using all = await splitServer();

@@ -1,8 +1,10 @@
 /** Windows that get another number, change places, or move to another session: completely, or not at all. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { splitServer } from "../support/panes.ts";
 import { until } from "../support/until.ts";
+
+setDefaultTimeout(60_000);
 
 type All = Awaited<ReturnType<typeof splitServer>>;
 interface Made {
