@@ -217,6 +217,48 @@ describe("keys", () => {
     expect(emacs.seen).toEqual(["one two  three", "<left>"]);
   });
 
+  test("no move and no wheel leaves the text, at the oldest line that is kept and at the newest", async () => {
+    const { print, source, terminal } = terminalOf(6, 20, 1_200);
+    await print(Array.from({ length: 4_000 }, (_, line) => `line ${line}`).join("\r\n"));
+    const { look, type, shown } = looking(source);
+    const { first, last } = look.text;
+    // Older ones are gone.
+    expect(first).toBeGreaterThan(0);
+    type("g");
+    const oldest = shown();
+    expect(oldest[0]).toStartWith(`line ${first}`);
+    for (const keys of [
+      "k",
+      "9k",
+      "h",
+      "9h",
+      "b",
+      "B",
+      "{",
+      "\x02",
+      "\x15",
+      "\x19",
+      "H",
+      "99999k",
+      "99999h",
+      "0",
+      "[",
+      "1G",
+    ]) {
+      type(keys);
+      expect([keys, look.cursor, shown()]).toEqual([keys, { line: first, col: 0 }, oldest]);
+    }
+    look.scroll(-5);
+    expect(shown()).toEqual(oldest);
+    type("G$");
+    const newest = shown();
+    for (const keys of ["j", "9j", "l", "9l", "}$", "\x06$", "\x05", "L$", "99999j", "99999l"]) {
+      type(keys);
+      expect([keys, look.cursor.line, shown()]).toEqual([keys, last, newest]);
+    }
+    terminal.dispose();
+  });
+
   test("Escape clears the selection first, and then leaves; an unbound key does nothing", async () => {
     const { print, source } = terminalOf(6, 20);
     await print("one");

@@ -40,6 +40,25 @@ async function take(pieces: readonly (string | Uint8Array)[], hideTitles = false
   return { ...taken, screen };
 }
 
+test("a C1 control begins a new sequence inside another one; any other character is discarded with it", async () => {
+  for (const begun of ["\x1b[3", "\u009b3", "\x1b", "\x1b#"])
+    for (const [next, screen] of [
+      ["\u009b1mX", "X"],
+      ["\x1b[1mX", "X"],
+      ["\u0085X", "X"],
+      ["\u00e91mX", "1mX"],
+      ["\u00a31mX", "1mX"],
+      ["\u00c01mX", "1mX"],
+      ["\u009fq\x1b\\X", "X"],
+    ] as const) {
+      const taken = await take([`${begun}${next}`]);
+      // Clients get the text and whole sequences: BOLD, NEL or an APC.
+      const text = taken.passed.replace(/\x1b\[1m|\x1bE|\x1b_q\x1b\\/g, "");
+      expect([begun, next, taken.screen.trim(), text]).toEqual([begun, next, screen, screen]);
+      expect((await take([...`${begun}${next}`])).screen).toBe(taken.screen);
+    }
+});
+
 test("invalid UTF-8 is U+FFFD, one for each maximal part, in any pieces, as in WHATWG's decoder", async () => {
   const bytes = (text: string): Uint8Array => Buffer.from(text, "latin1");
   const cases = [
