@@ -176,6 +176,29 @@ describe("one pane", () => {
   });
 });
 
+test("while the palette is open the mouse is the palette's; after it the program has its modes and gets its reports", async () => {
+  await using all = await personAt();
+  const { person, wsh } = all;
+  const tracking = (wanted: string) =>
+    until(`the mode ${wanted}`, () => person.screen.terminal.modes.mouseTrackingMode === wanted);
+  person.type("stty -icanon -echo; printf '\\033[?1003h'; cat -v\r");
+  await tracking("any");
+  person.forgetBytes();
+  person.type(`${PREFIX}:`);
+  await person.sees(/^ :/m);
+  // Clicks and the wheel, in SGR: the program's motion and encoding are not what the palette reads.
+  await tracking("vt200");
+  expect(person.bytes).toContain("\x1b[?1006h");
+  person.forgetBytes();
+  person.type(click(3, 70) + wheelDown(3, 70));
+  person.type("\x1b");
+  await tracking("any");
+  expect(person.bytes).toMatch(/\x1b\[\?[\d;]*\b1006\b[\d;]*l/);
+  person.type("\x1b[M !!");
+  await person.sees("^[[M !!");
+  expect((await wsh.screen("dev")).split("^[[").length - 1).toBe(1);
+});
+
 describe("under much activity", () => {
   test("the wheel scrolls back in a flood, and the flood continues below", async () => {
     await using all = await personAt();

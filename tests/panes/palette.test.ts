@@ -121,6 +121,13 @@ describe("the palette", () => {
     await using person = await opened(wsh, "dev");
     const rowOf = (text: string, wanted: RegExp) => text.split("\n").findIndex((line) => wanted.test(line));
     const click = (row: number) => `\x1b[<0;5;${row + 1}M\x1b[<0;5;${row + 1}m`;
+    // Below the last item there is nothing to choose: the arrow moves on from the first one.
+    person.type("buffer.");
+    await person.sees(/^>buffer\.list/m);
+    const last = rowOf(await person.sees(/^ buffer\.paste/m), /^ buffer\.paste/);
+    person.type(`${click(last + 1)}\x1b[B`);
+    await person.sees(/^>buffer\.get/m);
+    person.type(CLEAR);
     const row = rowOf(await person.sees(/^ view\.keys/m), /^ view\.keys/);
     person.type(click(row));
     const chosen = rowOf(await person.sees(/^>view\.keys/m), /^>view\.keys/);
