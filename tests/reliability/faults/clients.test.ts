@@ -12,10 +12,12 @@ import {
   PROTOCOL_VERSION,
 } from "../../../src/protocol/messages.ts";
 import { descriptorsOf, stopProcess } from "../../support/processes.ts";
+import { testWith } from "../../support/programs.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
 import { within } from "../../support/timing-retries.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
+import { program } from "../../support/wsh-program.ts";
 import { AttachedTerminal } from "../walk/attached-terminal.ts";
 
 const HELLO = encodeJsonMessage(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: "0", role: "cli" });
@@ -182,6 +184,50 @@ describe("at an attached terminal", () => {
     await stopped.shows(/^60000\ndone$/m);
     stopped.type("echo after$((1+1))\r");
     await stopped.shows(/^after2$/m);
+  });
+});
+
+/**
+ * Runs a command whose output is a terminal that nobody reads once a prompt was shown, until a line arrives on standard
+ * input; prints the number of bytes up to "the-42". Input comes from elsewhere, so that the session process
+ * has no terminal to write to: everything passes through the client.
+ */
+const UNREAD_TERMINAL = `
+import fcntl, os, pty, struct, subprocess, sys, termios
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=slave, stderr=slave, start_new_session=True)
+os.close(slave)
+seen = b""
+while b"$" not in seen: seen += os.read(master, 65536)
+print("shown", flush=True)
+sys.stdin.readline()
+seen = b""
+while b"the-42" not in seen: seen += os.read(master, 65536)
+print(len(seen), flush=True)
+child.kill()
+child.wait()
+`;
+
+describe("at an unread terminal", () => {
+  testWith("python3")("the client stops reading its session, and then shows the newest screen", async () => {
+    const { wsh } = await started();
+    await using _ = wsh;
+    const command = ["python3", "-c", UNREAD_TERMINAL, ...program, "attach", "s"];
+    await using person = Bun.spawn(command, { cwd: wsh.dir, env: wsh.env, stdin: "pipe", stdout: "pipe" });
+    const printed = person.stdout.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+    expect((await printed.next()).value).toBe("shown\n");
+    // Slower than a flood, of which a terminal gets pictures: 100 KB in 50 ms, 2 MB in all.
+    await wsh.ok(
+      "exec",
+      "s",
+      "--",
+      "for n in {1..20}; do seq 1 20000 > /dev/tty; sleep 0.05; done; echo the-$((40 + 2))",
+    );
+    person.stdin.write("\n");
+    await person.stdin.flush();
+    // What the client and the session process keep for a slow terminal, with buffers of the system, and a picture.
+    expect(Number((await printed.next()).value)).toBeLessThan(1_500_000);
   });
 });
 
