@@ -1,10 +1,12 @@
 /** Every operation takes every form of a target; the environment of a new pane's program; kept panes. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "../../src/client/client.ts";
 import { type OperationName, operations } from "../../src/operations/table.ts";
 import { splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
+
+setDefaultTimeout(60_000);
 
 /** Parameters of an operation besides its target. */
 const inputs: Readonly<Record<string, object>> = {
