@@ -13,6 +13,7 @@ import { MAX_BUFFER_BYTES, MAX_BUFFERS, MAX_PASTE_BYTES, type PasteBuffer } from
 import { plural } from "../protocol/plural.ts";
 
 const NOTHING = "nothing has been copied yet";
+const AGENTS_ONLY = "only AI agents have made paste buffers: choose one by its name";
 /** Characters of a buffer that lists show. */
 const SHOWN = 80;
 
@@ -45,18 +46,26 @@ export class PasteBuffers {
     private readonly isPrivate: () => boolean,
   ) {}
 
-  /** The newest copy without a given name; null: there is none. */
-  get newest(): string | null {
-    const newest = this.entryNamed();
-    return newest === undefined ? null : this.textOf(newest);
+  /**
+   * The text that a paste takes.
+   * @param name absent: the newest copy without a given name; for a person, of those that no AI agent has made, since an
+   * agent could otherwise choose what the person types next
+   * @throws WshError buffer_not_found
+   */
+  forPaste(name: string | undefined, byAgent: boolean): PasteBuffer & { readonly text: string } {
+    if (name !== undefined || byAgent) return this.get(name);
+    const unnamed = this.entries().filter((each) => each.name === null);
+    const newest = unnamed.find((each) => !isAgents(each));
+    if (newest !== undefined) return this.get(nameOf(newest));
+    throw unnamed.length === 0 ? this.notFound(undefined) : new WshError("buffer_not_found", AGENTS_ONLY);
   }
 
   /** The reason for a missing newest copy. */
-  get absence(): string {
+  private get absence(): string {
     return this.entries().length === 0 ? NOTHING : "every paste buffer has a name of its own: choose one by its name";
   }
 
-  /** The name of that copy. */
+  /** The name of the newest copy without a given name. */
   get newestName(): string | undefined {
     const newest = this.entryNamed();
     return newest === undefined ? undefined : nameOf(newest);
@@ -75,7 +84,8 @@ export class PasteBuffers {
       );
     }
     const [newest] = before;
-    if (name === undefined && newest?.name === null && newest.bytes === bytes && this.textOf(newest) === text)
+    const isNewest = newest?.name === null && isAgents(newest) === (owner?.kind === "agent");
+    if (name === undefined && isNewest && newest.bytes === bytes && this.textOf(newest) === text)
       return summaryOf(newest);
     const replaced = name === undefined ? [] : this.changeableNamed(name);
     const made = this.store({ name: name ?? null, bytes, at: Date.now(), owner: owner ?? null }, text, before);
@@ -221,7 +231,6 @@ export class PasteBuffers {
 
 /** @param entries newest first @param made the new buffer, which is kept */
 function beyondLimits(entries: readonly BufferEntry[], made: BufferEntry): BufferEntry[] {
-  const isAgents = ({ owner }: BufferEntry): boolean => owner?.kind === "agent";
   const isMakers = ({ owner }: BufferEntry): boolean =>
     owner !== null && made.owner !== null && isSameOwner(owner, made.owner);
   const first = (each: BufferEntry): number => (!isAgents(each) ? 4 : !isAgents(made) || isMakers(each) ? 0 : 2);
@@ -236,6 +245,10 @@ function beyondLimits(entries: readonly BufferEntry[], made: BufferEntry): Buffe
     bytes -= each.bytes;
     return true;
   });
+}
+
+function isAgents({ owner }: BufferEntry): boolean {
+  return owner?.kind === "agent";
 }
 
 function isSame(one: BufferEntry, other: BufferEntry): boolean {

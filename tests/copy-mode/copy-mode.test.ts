@@ -207,8 +207,18 @@ describe("copy mode", () => {
     await person.sees(/[│┃]\$/);
     expect(await wsh.ok("buffer", "show", "buffer0")).toBe("one\n");
     expect((await wsh.runWith({ input: "echo pasted" }, "buffer", "set", "--session", "dev")).code).toBe(0);
+    // A key of the person does not type what an agent has stored meanwhile.
+    const byAgent = { input: "echo agents", env: { WSH_AGENT: "claude" } };
+    expect((await wsh.runWith(byAgent, "buffer", "set", "--session", "dev")).code).toBe(0);
+    expect(await wsh.ok("buffer", "show")).toBe("echo agents");
     person.type(`${PREFIX}]\r`);
     await person.sees(/[│┃]pasted/);
+    await wsh.ok("buffer", "paste", "--to", "dev:0.0");
+    await until("the person's buffer by the command line", async () =>
+      /^\$ echo pasted$/m.test(await wsh.screen("dev")),
+    );
+    await wsh.ok("send", "dev:0.0", "--keys", "Ctrl+U");
+    await wsh.ok("buffer", "delete");
     person.type(`${PREFIX}[?pasted\rVy`);
     await copies(person, "pasted\n");
     await until("the copy in the list", async () => (await wsh.ok("buffer", "show")) === "pasted\n");

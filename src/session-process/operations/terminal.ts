@@ -5,6 +5,7 @@
 import { isText, unreadBy } from "../../pane/state/reading.ts";
 import { joined } from "../../pane/submits.ts";
 import { requireOwnCursor } from "../../pane/text/own-cursor.ts";
+import { agentOfCaller } from "../../protocol/owner.ts";
 import { cleanPaste } from "../../protocol/pasted-text.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
 import { quote } from "../../shell/words.ts";
@@ -61,9 +62,9 @@ export const terminalHandlers: Pick<
     const warnings = unread === null ? {} : { warnings: [unread] };
     return { bytes: bytes.length, since, output_cursor: pane.giveCursor(), ...warnings };
   },
-  "buffer.paste": async (pane, { buffer, delete: deletes }, { buffers }) => {
+  "buffer.paste": async (pane, { buffer, delete: deletes }, { buffers, caller }) => {
     pane.requireRunning();
-    const { text, ...pasted } = buffers.get(buffer);
+    const { text, ...pasted } = buffers.forPaste(buffer, agentOfCaller(caller) !== null);
     if (deletes) buffers.requireChangeable(pasted.name);
     const typed = decodeFor(pane, { data: cleanPaste(text), encoding: "utf8", submit: false, paste: true });
     pane.commands.cookedLine.requireFits(joined(typed));

@@ -9,6 +9,7 @@ import type { Answer } from "../../protocol/ask-result.ts";
 import type { BoundKey } from "../../protocol/attach.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { agentOfCaller } from "../../protocol/owner.ts";
 import { cleanPaste, pasteBytes } from "../../protocol/pasted-text.ts";
 import type { Question } from "../../protocol/question.ts";
 import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/destinations.ts";
@@ -48,7 +49,7 @@ export class OwnOperations {
       case "view.copy_mode":
         return this.ui.look(port.person.copyModeKeys);
       case "view.paste":
-        return this.paste(port.session.buffers.newest);
+        return this.paste(undefined);
       case "view.paste_image":
         if (port.readOnly) throw new WshError("access_denied", "a read-only terminal cannot paste");
         return port.requestImage();
@@ -265,7 +266,7 @@ export class OwnOperations {
     const { buffers } = this.port.session;
     requireAllSessions(this.port.by, "view.buffers");
     const { buffersSource } = await import("../switcher/buffers.ts");
-    await this.choose(buffersSource(buffers), async ({ target }) => this.paste(buffers.get(target).text));
+    await this.choose(buffersSource(buffers), async ({ target }) => this.paste(target));
   }
 
   /** @param go the action of Enter on a row */
@@ -286,13 +287,13 @@ export class OwnOperations {
   }
 
   /**
-   * Types a text in the form of a paste by the terminal itself. @throws WshError access_denied: buffers belong to all
-   * sessions
+   * Types a buffer in the form of a paste by the terminal itself. @param name absent: the newest copy
+   * @throws WshError buffer_not_found; access_denied: buffers belong to all sessions
    */
-  private paste(text: string | null): void {
+  private paste(name: string | undefined): void {
     const { port } = this;
     requireAllSessions(port.by, "view.paste");
-    if (text === null) this.overlayLayer.say(port.session.buffers.absence);
-    else if (!port.readOnly) port.typed(pasteBytes(cleanPaste(text), port.shown.modes.bracketedPaste));
+    const { text } = port.session.buffers.forPaste(name, agentOfCaller(port.by.caller) !== null);
+    if (!port.readOnly) port.typed(pasteBytes(cleanPaste(text), port.shown.modes.bracketedPaste));
   }
 }

@@ -34,6 +34,22 @@ test("where each one has been given a name, there is no newest copy, and the rea
   expect(() => buffers.get()).toThrow("nothing has been copied yet");
 });
 
+test("a person's paste takes no copy of an agent, unless it is chosen; an agent's takes the newest", () => {
+  using place = shared();
+  const buffers = place.open();
+  const owner = { kind: "agent", name: "claude" } as const;
+  buffers.set({ text: "theirs", owner });
+  expect(() => buffers.forPaste(undefined, false)).toThrow("only AI agents have made paste buffers: choose one by");
+  // The same text, copied by a person, is the person's.
+  buffers.set({ text: "theirs" });
+  expect(buffers.list().length).toBe(2);
+  buffers.set({ text: "mine" });
+  const { name } = buffers.set({ text: "rm -rf x", owner });
+  expect(buffers.forPaste(undefined, false).text).toBe("mine");
+  expect(buffers.forPaste(name, false).text).toBe("rm -rf x");
+  expect(buffers.forPaste(undefined, true).text).toBe("rm -rf x");
+});
+
 test("an agent's buffers push out none of people's, under whatever names, and are the first to go", () => {
   using place = shared();
   const buffers = place.open();
@@ -63,7 +79,7 @@ test("copies have numbers, given names replace, and a number is not assigned twi
   using place = shared();
   const { open, names } = place;
   const buffers = open();
-  expect(buffers.newest).toBeNull();
+  expect(() => buffers.forPaste(undefined, false)).toThrow("nothing has been copied yet");
   expect(() => buffers.get()).toThrow("nothing has been copied yet");
   buffers.set({ text: "a" });
   buffers.set({ text: "b" });
@@ -73,7 +89,7 @@ test("copies have numbers, given names replace, and a number is not assigned twi
   buffers.set({ text: "first", name: "mine" });
   buffers.set({ text: " second", name: "mine", append: true });
   expect(open().get("mine").text).toBe("first second");
-  expect(open().newest).toBe("c");
+  expect(open().forPaste(undefined, false).text).toBe("c");
   buffers.rename("mine", "buffer9");
   expect(names()).toEqual(["buffer9", "buffer2", "buffer0"]);
   for (let n = 5; n < 12; n++) buffers.set({ text: `copy ${n}` });
@@ -93,14 +109,14 @@ test("the oldest are evicted first, and those with a given name last; a session'
   for (let n = 0; n < 60; n++) buffers.set({ text: `copy ${n}` });
   expect(names()).toHaveLength(50);
   expect(names()).toContain("named");
-  expect(buffers.newest).toBe("copy 59");
+  expect(buffers.forPaste(undefined, false).text).toBe("copy 59");
   for (let n = 0; n < 9; n++) buffers.set({ text: `${n}`.repeat(1024 * 1024) });
   expect(names().length).toBeLessThan(9);
   expect(() => buffers.set({ text: "x".repeat(1024 * 1024 + 1) })).toThrow("at most 1048576");
   expect(fs.readdirSync(files()).length).toBeLessThan(10);
   const alone = open(true);
   alone.set({ text: "secret" });
-  expect(alone.newest).toBe("secret");
+  expect(alone.forPaste(undefined, false).text).toBe("secret");
   expect(alone.list().length).toBe(names().length + 1);
   expect(buffers.list().some(({ begins }) => begins.includes("secret"))).toBe(false);
   for (const name of fs.readdirSync(files())) {
