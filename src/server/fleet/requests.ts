@@ -86,7 +86,7 @@ export class IncomingFleetRequests {
         throw new WshError("resource_limit_reached", `${MAX_RUNNING} requests of the fleet are already running`);
       }
       this.running.set(key, running);
-      const context = contextOf(recipient, running);
+      const context = memberContext(recipient, running.cancel.signal);
       this.requireAllowed(recipient, context);
       const body = bodyOf(text, recipient.operation);
       const askerId = message.header(ASKING_HEADER);
@@ -159,12 +159,13 @@ function bodyOf(text: string, op: string): unknown {
   return typeof body === "object" && body !== null ? { ...body, op } : body;
 }
 
-function contextOf({ access, user }: RequestSubject, { cancel }: RunningRequest): CallContext {
-  return {
-    signal: cancel.signal,
-    access,
-    caller: { kind: "http", id: `fleet:${user}`, connected: false, via: { token: `fleet:${user}`, peer: null } },
-  };
+/** The context of a call or a stream of another member; its subject states access and user. */
+export function memberContext(
+  { access, user }: Pick<RequestSubject, "access" | "user">,
+  signal: AbortSignal,
+): CallContext {
+  const id = `fleet:${user}`;
+  return { signal, access, caller: { kind: "http", id, connected: false, via: { token: id, peer: null } } };
 }
 
 /** Reads the metadata from the headers of the request. */

@@ -14,6 +14,7 @@ import {
 } from "../../protocol/fleet-messages.ts";
 import { downSubject, isInbox, parseUpSubject, type StreamSubject } from "../../protocol/fleet-subjects.ts";
 import type { RelayPeer, SessionRelay } from "../machines/session-relay.ts";
+import { memberContext } from "./requests.ts";
 
 /** Silence after which the peer counts as gone, in ms: three of its pings, and a second. */
 const SILENCE_MS = 3 * intervals.peerPing + 1_000;
@@ -49,7 +50,9 @@ export class FleetStreams {
       if (!isInbox(message.reply, recipient.user, recipient.machine)) return;
       const incoming = new IncomingStream(connection, recipient, () => this.open.delete(key));
       this.open.set(key, incoming);
-      void incoming.begin(this.options.openStream(decoded.message.open.target, contextOf(recipient)));
+      void incoming.begin(
+        this.options.openStream(decoded.message.open.target, memberContext(recipient, new AbortController().signal)),
+      );
     } else if (decoded.message.kind !== "close") {
       // From before this server's start, or already ended: its other end is notified.
       connection.publish(downSubject(recipient), encodeStreamMessage({ kind: "close" }, 0));
@@ -127,12 +130,4 @@ class IncomingStream implements RelayPeer {
     )
       this.end();
   }
-}
-
-function contextOf({ user, access }: StreamSubject): CallContext {
-  return {
-    signal: new AbortController().signal,
-    access,
-    caller: { kind: "http", id: `fleet:${user}`, connected: false, via: { token: `fleet:${user}`, peer: null } },
-  };
 }
