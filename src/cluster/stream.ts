@@ -125,10 +125,10 @@ class LinkStream implements Carrier {
     if (this.isOver) return;
     this.unanswered = 0;
     if (typeof data === "string") this.note(data);
-    else this.arrived(data);
+    else this.receiveBytes(data);
   }
 
-  private arrived(bytes: Uint8Array): void {
+  private receiveBytes(bytes: Uint8Array): void {
     if (!this.receiving.arrived(bytes.length)) this.endStream();
     else if (this.isPaused || this.heldBytes.length > 0) this.heldBytes.push(bytes);
     else this.deliver(bytes);

@@ -6,7 +6,7 @@ import type { PaneTerminal } from "../protocol/pane-terminal.ts";
 import type { Backend } from "./backend.ts";
 import { terminalVariables } from "./formats/terminal-variables.ts";
 import type { FormatContext, FormatFacts } from "./formats/variables.ts";
-import { type Model, oldestPane, type Place, placeOf, type Session } from "./model.ts";
+import { type Model, oldestPane, placeOf, type ResolvedTarget, type Session } from "./model.ts";
 import { optionAt } from "./options/options.ts";
 import type { State } from "./state.ts";
 
@@ -79,6 +79,6 @@ export function clientName(
   return terminal ?? `${page === null ? "wsh" : "page"}-${name}-${client}`;
 }
 
-function placesAround({ session, window, pane }: FormatContext): readonly Place[] {
+function placesAround({ session, window, pane }: FormatContext): readonly ResolvedTarget[] {
   return session === undefined ? [] : [placeOf(session, window, pane)];
 }

@@ -36,7 +36,7 @@ export interface Pane {
 }
 
 /** The session, window and pane of a target. */
-export interface Place {
+export interface ResolvedTarget {
   readonly session: Session;
   readonly window: Window;
   readonly pane: Pane;
@@ -56,18 +56,18 @@ export class Model {
   }
 
   /** Every pane with its place. */
-  get places(): readonly Place[] {
+  get places(): readonly ResolvedTarget[] {
     return this.sessions.flatMap((session) =>
       session.windows.flatMap((window) => window.panes.map((pane) => ({ session, window, pane }))),
     );
   }
 
-  findPane(target: string): Place | undefined {
+  findPane(target: string): ResolvedTarget | undefined {
     return this.places.find(({ pane }) => pane.target === target) ?? this.placeUnderPopup(target);
   }
 
   /** A popup is in no window of the model: the window below it is the target of its commands. */
-  private placeUnderPopup(target: string): Place | undefined {
+  private placeUnderPopup(target: string): ResolvedTarget | undefined {
     const all = this.sessions.flatMap((session) => session.windows.map((window) => placeOf(session, window)));
     return all.find(({ window }) => window.info.panes.some(({ id, popup }) => popup === true && id === target));
   }
@@ -90,7 +90,7 @@ export function oldestPane({ windows, current, info }: Session): Pane {
   return all.find(({ target }) => target === info.pane_id) ?? current.active;
 }
 
-export function placeOf(session: Session, window = session.current, pane = window.active): Place {
+export function placeOf(session: Session, window = session.current, pane = window.active): ResolvedTarget {
   return { session, window, pane };
 }
 

@@ -9,7 +9,7 @@ import { gatherFacts } from "./facts.ts";
 import { expand, type FormatScope } from "./formats/expand.ts";
 import { argumentVariables, placeVariables } from "./formats/hook-variables.ts";
 import { type FormatContext, type FormatFacts, variable } from "./formats/variables.ts";
-import { Model, type Place, placeOf } from "./model.ts";
+import { Model, placeOf, type ResolvedTarget } from "./model.ts";
 import { eventsOfHooks, hookBehind, hooksOfEvent } from "./options/hooks.ts";
 import { hookAt, optionAt } from "./options/options.ts";
 import { optionTable } from "./options/table.ts";
@@ -150,7 +150,7 @@ export class Run {
   }
 
   /** The place of a command's target; null: it has none. */
-  private async targetOf({ usage }: Command, args: Arguments): Promise<Place | null> {
+  private async targetOf({ usage }: Command, args: Arguments): Promise<ResolvedTarget | null> {
     const [, kind = "pane"] = /-t (?:target|dst)-(pane|window|session)/.exec(usage) ?? [];
     return this.place(args, kind as TargetKind).catch(() => null);
   }
@@ -167,7 +167,7 @@ export class Run {
   }
 
   /** Runs the commands of a hook with that place as the target. They trigger no hooks. */
-  private async runHooks(name: string, place: Partial<Place>, variables: ExtraVariables): Promise<void> {
+  private async runHooks(name: string, place: Partial<ResolvedTarget>, variables: ExtraVariables): Promise<void> {
     const state = this.backend.readState();
     if (this.hookVariables !== null || !isHookSet(state, name)) return;
     this.loaded = null;
@@ -192,7 +192,7 @@ export class Run {
   }
 
   /** AI agents do not learn of private sessions. */
-  private async isKnown({ pane }: Partial<Place>): Promise<boolean> {
+  private async isKnown({ pane }: Partial<ResolvedTarget>): Promise<boolean> {
     return pane === undefined || (await this.load()).model.findPane(pane.target) !== undefined;
   }
 
@@ -279,7 +279,7 @@ export class Run {
     return new Targets(model, this.currentIn(model), marked);
   }
 
-  private currentIn(model: Model): Place | null {
+  private currentIn(model: Model): ResolvedTarget | null {
     const made = this.defaultPane === null ? undefined : model.findPane(this.defaultPane);
     if (made !== undefined) return made;
     const shown = model.sessions.find(({ target }) => target === this.backend.control?.session);
@@ -300,7 +300,7 @@ export class Run {
   }
 
   /** The place that a flag names; without the flag the current one. */
-  async place(args: Arguments, kind: TargetKind, flag = "t"): Promise<Place> {
+  async place(args: Arguments, kind: TargetKind, flag = "t"): Promise<ResolvedTarget> {
     return (await this.targets()).find(args.get(flag), kind);
   }
 

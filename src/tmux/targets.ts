@@ -3,7 +3,7 @@
  */
 import { TmuxError } from "./error.ts";
 import { fnmatch } from "./formats/pattern.ts";
-import { type Model, type Pane, type Place, placeOf, type Session, type Window } from "./model.ts";
+import { type Model, type Pane, placeOf, type ResolvedTarget, type Session, type Window } from "./model.ts";
 
 export type TargetKind = "session" | "window" | "pane";
 
@@ -49,12 +49,12 @@ export class Targets {
   constructor(
     private readonly model: Model,
     /** The place of a command without a target; null: there is none. */
-    readonly current: Place | null,
-    private readonly marked: Place | null,
+    readonly current: ResolvedTarget | null,
+    private readonly marked: ResolvedTarget | null,
   ) {}
 
   /** @throws TmuxError `can't find pane: x` */
-  find(target: string | undefined, kind: TargetKind): Place {
+  find(target: string | undefined, kind: TargetKind): ResolvedTarget {
     this.requireSessions(target);
     if (target === undefined || target === "") return this.currentPlace;
     if (target === "=" || target === "{mouse}") throw new TmuxError("no mouse target");
@@ -107,12 +107,12 @@ export class Targets {
   }
 
   /** @throws TmuxError */
-  private get currentPlace(): Place {
+  private get currentPlace(): ResolvedTarget {
     if (this.current === null) throw new TmuxError(NO_TARGET);
     return this.current;
   }
 
-  private written({ session, window, pane, isWindowOnly, isPaneOnly }: WrittenTarget): Place {
+  private written({ session, window, pane, isWindowOnly, isPaneOnly }: WrittenTarget): ResolvedTarget {
     if (session !== "") {
       const owner = this.session(session);
       const inside = window === "" ? owner.current : windowIn(owner, window);
@@ -137,19 +137,19 @@ export class Targets {
     return otherWindow;
   }
 
-  private paneOf(session: Session, window: Window, pane: string): Place {
+  private paneOf(session: Session, window: Window, pane: string): ResolvedTarget {
     const match = paneIn(window, pane, this.current);
     if (match === null) throw new TmuxError(`can't find pane: ${inBraces(paneWords, pane)}`);
     return { session, window, pane: match };
   }
 
-  private window(name: string, isOnly: boolean): Place {
+  private window(name: string, isOnly: boolean): ResolvedTarget {
     const match = this.windowOrNull(name, isOnly);
     if (match === null) throw new TmuxError(`can't find window: ${exactness(inBraces(windowWords, name)).name}`);
     return match;
   }
 
-  private windowOrNull(name: string, isOnly: boolean): Place | null {
+  private windowOrNull(name: string, isOnly: boolean): ResolvedTarget | null {
     if (name.startsWith("@")) {
       for (const session of this.model.sessions) {
         const window = session.windows.find(({ id }) => id === name);
@@ -250,7 +250,7 @@ export function stepFrom<T>(all: readonly T[], from: T, step: number): T | null 
   return all[(((at + step) % all.length) + all.length) % all.length] ?? null;
 }
 
-function paneIn(window: Window, written: string, current: Place | null): Pane | null {
+function paneIn(window: Window, written: string, current: ResolvedTarget | null): Pane | null {
   const name = inBraces(paneWords, written);
   const { panes } = window;
   if (name.startsWith("%")) return panes.find(({ id }) => id === name) ?? null;

@@ -10,7 +10,7 @@ import { system } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { print, printText, table } from "../print.ts";
 import { hookHosts, type OwnFiles } from "../setup/agent-hooks.ts";
-import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "../setup/ai-hosts.ts";
+import { type AiHost, aiHosts, type HostScope, type Launch, type PathInputs } from "../setup/ai-hosts.ts";
 import { applyChange, describeDifference, entryIn, fileOf, planChange } from "../setup/config-change.ts";
 import { applyHooks, planHooks } from "../setup/hook-change.ts";
 import { type ConfigFile, placeOf } from "../setup/host-file.ts";
@@ -53,7 +53,7 @@ export function register(program: Command): void {
     .option("--remove", "remove wsh from the configuration")
     .action(async (id: string | undefined, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<SetupOptions>();
-      const places: Places = { home: homedir(), cwd: process.cwd(), platform: system.name, env: process.env };
+      const places: PathInputs = { home: homedir(), cwd: process.cwd(), platform: system.name, env: process.env };
       const host = aiHosts.find((candidate) => candidate.id === id);
       if (options.hooks === true || (id !== undefined && host === undefined)) {
         return printText(await configureHooks(id, options, places));
@@ -65,7 +65,7 @@ export function register(program: Command): void {
 /** Hosts that support wsh's server, its hooks, or both. */
 const processIds = [...new Set([...aiHosts, ...hookHosts].map((host) => ("id" in host ? host.id : host.host)))];
 
-async function configureHooks(id: string | undefined, options: SetupOptions, places: Places): Promise<string> {
+async function configureHooks(id: string | undefined, options: SetupOptions, places: PathInputs): Promise<string> {
   const host = hookHosts.find((candidate) => candidate.host === id);
   const withHooks = `Hosts with hooks: ${hookHosts.map((each) => each.host).join(", ")}.`;
   if (options.hooks !== true) {
@@ -143,7 +143,7 @@ function argumentsFor(options: SetupOptions): string[] {
   ];
 }
 
-function configure(host: AiHost, options: SetupOptions, places: Places): string {
+function configure(host: AiHost, options: SetupOptions, places: PathInputs): string {
   const { command, args } = launchFor(options.scope);
   const launch: Launch = { command, args: [...args, ...argumentsFor(options)] };
   const change = planChange(host, options.scope, places, options.remove === true ? undefined : launch);
@@ -167,7 +167,7 @@ function displayPath(place: ConfigFile | undefined): string {
   return file === target ? file : `${file} (in fact ${target})`;
 }
 
-function overview(places: Places): string {
+function overview(places: PathInputs): string {
   const rows = aiHosts.map((host) => [
     host.id,
     host.title,
@@ -178,11 +178,11 @@ function overview(places: Places): string {
   return `${table([["HOST", "NAME", "HERE", "USER", "PROJECT"], ...rows])}\nwsh setup HOST writes it; --dry-run shows the change first.\n`;
 }
 
-function isInstalled(host: AiHost, places: Places): boolean {
+function isInstalled(host: AiHost, places: PathInputs): boolean {
   return host.traces(places).some((path) => existsSync(path)) || host.programs.some((name) => Bun.which(name) !== null);
 }
 
-function stateIn(host: AiHost, scope: HostScope, places: Places): string {
+function stateIn(host: AiHost, scope: HostScope, places: PathInputs): string {
   const file = fileOf(host, scope, places);
   if (file === undefined) return "n/a";
   try {

@@ -8,12 +8,12 @@ import { system } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { lastFired } from "../hooks/fired.ts";
 import { type HookHost, hookHosts } from "../setup/agent-hooks.ts";
-import type { Places } from "../setup/ai-hosts.ts";
+import type { PathInputs } from "../setup/ai-hosts.ts";
 import { hookFiles } from "../setup/hook-change.ts";
 import type { Finding } from "./finding.ts";
 
 export function agentHooks(instance: Instance): Finding[] {
-  const places: Places = { home: homedir(), cwd: process.cwd(), platform: system.name, env: process.env };
+  const places: PathInputs = { home: homedir(), cwd: process.cwd(), platform: system.name, env: process.env };
   const findings = hookHosts.flatMap((host) => checkHost(host, instance, places));
   if (findings.length > 0 && Bun.which("wsh") === null) {
     const advice = "The hooks call it by name: add its directory to the PATH of your agents.";
@@ -22,7 +22,7 @@ export function agentHooks(instance: Instance): Finding[] {
   return findings;
 }
 
-function checkHost(host: HookHost, instance: Instance, places: Places): Finding[] {
+function checkHost(host: HookHost, instance: Instance, places: PathInputs): Finding[] {
   const subject = "agents' hooks";
   let files: string[];
   try {

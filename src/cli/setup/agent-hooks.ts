@@ -8,7 +8,7 @@
  */
 import { join } from "node:path";
 import { defined } from "../../protocol/defined.ts";
-import type { Places } from "./ai-hosts.ts";
+import type { PathInputs } from "./ai-hosts.ts";
 
 export interface HookHost {
   /** The host's id in `wsh setup`. */
@@ -32,7 +32,7 @@ export interface HookHost {
 export interface OwnFiles {
   /** The host's name for it. */
   readonly kind: "plugin" | "extension" | "file";
-  readonly directory: (places: Places) => string;
+  readonly directory: (places: PathInputs) => string;
   /** The directory is the host's: others store files there too. */
   readonly shared?: true;
   readonly files: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ export interface OwnFiles {
 
 /** Groups of handlers by event, in a file of the host's, each with its properties besides the command. */
 export interface MergedHooks {
-  readonly file: (places: Places) => string;
+  readonly file: (places: PathInputs) => string;
   readonly entries: readonly HookEntry[];
   /** Keys beside the hooks that a new file needs. */
   readonly root?: Readonly<Record<string, unknown>>;
@@ -98,7 +98,7 @@ const claudeHooks = grouped("claude", TIMEOUT_SECONDS, [
   ["Notification"],
   ["Stop"],
 ]);
-const claudeHome = ({ env, home }: Places): string => env.CLAUDE_CONFIG_DIR || join(home, ".claude");
+const claudeHome = ({ env, home }: PathInputs): string => env.CLAUDE_CONFIG_DIR || join(home, ".claude");
 
 const NO_DAEMON = "`codex features disable daemon_auto_start`, or `codex --no-daemon`, keeps them in the pane.";
 

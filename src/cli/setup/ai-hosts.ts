@@ -9,7 +9,7 @@ import { join } from "node:path";
 export type HostScope = "user" | "project";
 
 /** The inputs of a path. */
-export interface Places {
+export interface PathInputs {
   readonly home: string;
   readonly cwd: string;
   readonly platform: NodeJS.Platform;
@@ -30,13 +30,13 @@ export interface AiHost {
   readonly checked: string;
   readonly syntax: "jsonc" | "toml";
   /** Candidate files per scope: the first that exists is edited, else the first is created. */
-  readonly files: Readonly<Partial<Record<HostScope, (places: Places) => readonly [string, ...string[]]>>>;
+  readonly files: Readonly<Partial<Record<HostScope, (places: PathInputs) => readonly [string, ...string[]]>>>;
   /** Keys from the root of the file to the map of servers. */
   readonly servers: (root: unknown) => readonly string[];
   /** Exactly the keys that wsh sets; others in an existing entry stay. */
   readonly entry: (launch: Launch) => Readonly<Record<string, string | readonly string[]>>;
   /** Files or directories; any of them shows that the host is installed. */
-  readonly traces: (places: Places) => readonly string[];
+  readonly traces: (places: PathInputs) => readonly string[];
   /** Executables; any of them on PATH shows the same. */
   readonly programs: readonly string[];
   /** Advice after a change, in one sentence. */
@@ -47,18 +47,18 @@ export interface AiHost {
 export const ENTRY_NAME = "wsh";
 
 /** The directory of applications' settings: XDG on Linux, the system's own elsewhere. */
-function applicationData({ home, platform, env }: Places): string {
+function applicationData({ home, platform, env }: PathInputs): string {
   if (platform === "darwin") return join(home, "Library", "Application Support");
   if (platform === "win32") return env.APPDATA ?? join(home, "AppData", "Roaming");
   return xdgConfig({ home, platform, env, cwd: "" });
 }
 
-function xdgConfig({ home, env }: Places): string {
+function xdgConfig({ home, env }: PathInputs): string {
   return env.XDG_CONFIG_HOME || join(home, ".config");
 }
 
 /** The directory that a variable names, else the directory in the home. */
-function movable(places: Places, variable: string, inHome: string): string {
+function movable(places: PathInputs, variable: string, inHome: string): string {
   return places.env[variable] || join(places.home, inHome);
 }
 
@@ -209,7 +209,7 @@ export const aiHosts: readonly AiHost[] = [
 ];
 
 /** Zed keeps to ~/.config on macOS too; only Linux honours XDG_CONFIG_HOME. */
-function zedConfig(places: Places): string {
+function zedConfig(places: PathInputs): string {
   if (places.platform === "win32") return join(applicationData(places), "Zed");
   return places.platform === "darwin" ? join(places.home, ".config", "zed") : join(xdgConfig(places), "zed");
 }

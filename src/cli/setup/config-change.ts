@@ -1,7 +1,7 @@
 /** Plans and performs the change of one host's file. A plan is a value: the file's old and new text, and the reason. */
 import { existsSync } from "node:fs";
 import { WshError } from "../../protocol/errors.ts";
-import { type AiHost, ENTRY_NAME, type HostScope, type Launch, type Places } from "./ai-hosts.ts";
+import { type AiHost, ENTRY_NAME, type HostScope, type Launch, type PathInputs } from "./ai-hosts.ts";
 import { type ConfigFile, placeOf, textOf } from "./host-file.ts";
 import { readJsonc, removeFromJsonc, setInJsonc, valueAt } from "./jsonc.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -20,7 +20,7 @@ interface Change {
 }
 
 /** The file of a host, undefined when the host has none in this scope. */
-export function fileOf(host: AiHost, scope: HostScope, places: Places): string | undefined {
+export function fileOf(host: AiHost, scope: HostScope, places: PathInputs): string | undefined {
   const candidates = host.files[scope]?.(places);
   return candidates?.find((file) => existsSync(file)) ?? candidates?.[0];
 }
@@ -37,7 +37,7 @@ export function entryIn(host: AiHost, place: ConfigFile): unknown {
  * Plans setting (or, without a launch, removing) the entry.
  * @throws WshError invalid_setting naming a file that cannot be parsed
  */
-export function planChange(host: AiHost, scope: HostScope, places: Places, launch: Launch | undefined): Change {
+export function planChange(host: AiHost, scope: HostScope, places: PathInputs, launch: Launch | undefined): Change {
   const path = fileOf(host, scope, places);
   if (path === undefined) {
     const has = Object.keys(host.files).join(", ");

@@ -6,7 +6,7 @@ import { readdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { WshError } from "../../protocol/errors.ts";
 import { type HookHost, isOurs, type MergedHooks } from "./agent-hooks.ts";
-import type { Places } from "./ai-hosts.ts";
+import type { PathInputs } from "./ai-hosts.ts";
 import { type ConfigFile, placeOf, textOf } from "./host-file.ts";
 import { changeListInJsonc, readJsonc, setInJsonc, valueAt } from "./jsonc.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -29,7 +29,7 @@ type HookTarget = "own" | "merged" | "nowhere";
  * Every file with hooks of ours, now or afterwards. @throws WshError invalid_setting naming a file that cannot be
  * understood
  */
-export function planHooks(host: HookHost, places: Places, wanted: HookTarget): HookChange[] {
+export function planHooks(host: HookHost, places: PathInputs, wanted: HookTarget): HookChange[] {
   const { ownFiles, merged } = host;
   const files = Object.entries(ownFiles?.files ?? {}).map(([path, text]): HookChange => {
     const directory = ownFiles?.directory(places) ?? "";
@@ -45,7 +45,7 @@ export function planHooks(host: HookHost, places: Places, wanted: HookTarget): H
 }
 
 /** Paths of the files that hold hooks of ours. @throws WshError invalid_setting */
-export function hookFiles({ ownFiles: own, merged }: HookHost, places: Places): string[] {
+export function hookFiles({ ownFiles: own, merged }: HookHost, places: PathInputs): string[] {
   const ownFiles = Object.keys(own?.files ?? {})
     .map((path) => placeOf(join(own?.directory(places) ?? "", path), "user", places.cwd))
     .filter((place) => textOf(place)?.includes("wsh hook ") === true);
@@ -70,7 +70,7 @@ function planOwn(file: ConfigFile, owner: HookChange["owner"], newText: string |
   return { file, owner, oldText, newText, kind };
 }
 
-function planIn(merged: MergedHooks, places: Places, wanted: boolean): HookChange {
+function planIn(merged: MergedHooks, places: PathInputs, wanted: boolean): HookChange {
   const place = placeOf(merged.file(places), "user", places.cwd);
   const before = textOf(place);
   if (before === undefined && !wanted)

@@ -40,8 +40,8 @@ export const history = tool({
 });
 
 /** A command without uninformative fields: most are a person's, end with 0, and are identified by session and time. */
-function compactCommand(record: HistoryCommand): object {
-  const { id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, server, output } = record;
+function compactCommand(historyCommand: HistoryCommand): object {
+  const { id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, server, output } = historyCommand;
   const row = {
     id,
     command,

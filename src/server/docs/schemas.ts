@@ -89,18 +89,18 @@ export function isRequired(entry: v.GenericSchema): boolean {
 }
 
 /** Gives every property without a description the general one of its name. */
-function describeFields(json: JsonSchema, of: string): JsonSchema {
+function describeFields(json: JsonSchema, path: string): JsonSchema {
   const entries = Object.entries(json).map(([key, value]): [string, unknown] => {
     if (key === "properties" && isRecord(value)) {
       const described = Object.entries(value).map(([name, property]) => {
-        const inner = describeFields(isRecord(property) ? property : {}, of);
-        const description = inner.description ?? fieldDescriptions[`${of}.${name}`] ?? fieldDescriptions[name];
+        const inner = describeFields(isRecord(property) ? property : {}, path);
+        const description = inner.description ?? fieldDescriptions[`${path}.${name}`] ?? fieldDescriptions[name];
         return [name, description === undefined ? inner : { ...inner, description }];
       });
       return [key, Object.fromEntries(described)];
     }
-    if (Array.isArray(value)) return [key, value.map((item) => (isRecord(item) ? describeFields(item, of) : item))];
-    if (isRecord(value) && key !== "default" && key !== "const") return [key, describeFields(value, of)];
+    if (Array.isArray(value)) return [key, value.map((item) => (isRecord(item) ? describeFields(item, path) : item))];
+    if (isRecord(value) && key !== "default" && key !== "const") return [key, describeFields(value, path)];
     return [key, value];
   });
   return Object.fromEntries(entries);

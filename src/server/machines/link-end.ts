@@ -192,7 +192,7 @@ export class LinkEnd {
       id: `${context.caller.id}#${crypto.randomUUID()}`,
       ...relayOptions,
       ...defined({ endSignal: context.ended }),
-      closed: () => {
+      onClosed: () => {
         this.streams.delete(relay);
         this.options.streamsChanged();
       },

@@ -48,7 +48,7 @@ export interface RelayOptions {
   /** Aborts when the token of the caller ends. */
   readonly endSignal?: AbortSignal;
   /** Called once. */
-  readonly closed: () => void;
+  readonly onClosed: () => void;
 }
 
 /** The other end: text is a note; binary data are the socket's bytes, which are not retained. */
@@ -104,7 +104,7 @@ export class SessionRelay implements WebSocketEndpoint {
     this.wire?.end();
     this.toSession.clear();
     this.waitingChunks = [];
-    this.options.closed();
+    this.options.onClosed();
   }
 
   /** A lost connection may be restored, and with it its callers' captures; one with an ended token may not. */

@@ -14,13 +14,16 @@ export class CapturedKeyboards {
 
   recordCapture({ caller: { id, connected }, signal, ended }: CallContext, proxy: SessionProxy): void {
     this.release(proxy);
-    for (const known of this.holders.keys()) if (known.connection === null) this.release(known);
+    for (const other of this.holders.keys()) if (other.connection === null) this.release(other);
     if (!connected && ended === undefined) return;
-    const gone = (): void => this.callerGone(id);
-    ended?.addEventListener("abort", gone, { once: true });
-    this.holders.set(proxy, { caller: id, [Symbol.dispose]: () => ended?.removeEventListener("abort", gone) });
+    const releaseCaptures = (): void => this.callerGone(id);
+    ended?.addEventListener("abort", releaseCaptures, { once: true });
+    this.holders.set(proxy, {
+      caller: id,
+      [Symbol.dispose]: () => ended?.removeEventListener("abort", releaseCaptures),
+    });
     // The caller disconnected before its answer arrived.
-    if (ended?.aborted === true || (connected && signal.aborted)) gone();
+    if (ended?.aborted === true || (connected && signal.aborted)) releaseCaptures();
   }
 
   /** A caller's connection or token has ended: releases its captures. */

@@ -2,7 +2,7 @@
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Span } from "../../protocol/screen.ts";
 import { TmuxError } from "../error.ts";
-import type { Pane, Place } from "../model.ts";
+import type { Pane, ResolvedTarget } from "../model.ts";
 import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
@@ -18,7 +18,7 @@ interface Row {
 }
 
 /** Returns null if -q ignores a screen that does not exist. */
-export async function capture(run: Run, args: Arguments, place: Place): Promise<string | null> {
+export async function capture(run: Run, args: Arguments, place: ResolvedTarget): Promise<string | null> {
   const { pane } = place;
   const screen = await run.backend.call("screen.get", { format: "styled" }, pane.target);
   if (args.has("a")) {
@@ -40,7 +40,7 @@ export async function capture(run: Run, args: Arguments, place: Place): Promise<
 }
 
 /** The status line that tmux prints in a pane whose program has ended. */
-async function endOf(run: Run, place: Place): Promise<Row[]> {
+async function endOf(run: Run, place: ResolvedTarget): Promise<Row[]> {
   if (place.pane.info.state !== "exited") return [];
   const { state } = await run.load();
   const format = optionAt(state, place, "remain-on-exit-format") ?? "";

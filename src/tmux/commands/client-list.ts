@@ -2,7 +2,7 @@
 import type { OperationOutput } from "../../operations/table.ts";
 import { TmuxError } from "../error.ts";
 import { clientName } from "../facts.ts";
-import type { Place, Session } from "../model.ts";
+import type { ResolvedTarget, Session } from "../model.ts";
 import type { ExtraVariables, Run } from "../run.ts";
 
 /** A client, as commands address it. */
@@ -116,7 +116,7 @@ export async function clientFor(run: Run, named: string | undefined): Promise<Tm
 }
 
 /** Expands a format about a place and, where it asks for one, the current client. */
-export async function formatWithClient(run: Run, template: string, place: Partial<Place>): Promise<string> {
+export async function formatWithClient(run: Run, template: string, place: Partial<ResolvedTarget>): Promise<string> {
   const client = template.includes("client_") ? await clientFor(run, undefined).catch(() => null) : null;
   return run.format(template, place, client?.variables);
 }

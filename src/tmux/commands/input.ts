@@ -3,7 +3,7 @@ import type { CopyModeAct } from "../../protocol/copy-mode.ts";
 import { copyAct, pipeOf } from "../bindings/copy-commands.ts";
 import { TmuxError } from "../error.ts";
 import { type KeyOrText, keyNamed } from "../keys.ts";
-import type { Pane, Place, Session } from "../model.ts";
+import type { Pane, ResolvedTarget, Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { addBuffer, newestBuffer } from "./buffers.ts";
@@ -96,7 +96,7 @@ async function sendKeys(run: Run, args: Arguments): Promise<void> {
 }
 
 /** The pane, and with `synchronize-panes` all other visible, running panes of its window. */
-function typedInto({ window, pane }: Place): readonly Pane[] {
+function typedInto({ window, pane }: ResolvedTarget): readonly Pane[] {
   if (window.info.synchronized !== true) return [pane];
   return window.panes.filter((each) => each === pane || (each.info.hidden !== true && each.info.state !== "exited"));
 }

@@ -2,7 +2,7 @@
 import { WshError } from "../../protocol/errors.ts";
 import { layoutPresetNames } from "../../protocol/layout-presets.ts";
 import { TmuxError } from "../error.ts";
-import type { Place } from "../model.ts";
+import type { ResolvedTarget } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { amount, type Command, cellsOf, command } from "./command.ts";
@@ -22,7 +22,7 @@ export const layoutCommands: readonly Command[] = [
 ];
 
 /** Sets the main pane's size to the value of its option, if the option is set. */
-async function sizeMain(run: Run, preset: string, { session, window }: Place): Promise<void> {
+async function sizeMain(run: Run, preset: string, { session, window }: ResolvedTarget): Promise<void> {
   const [, axis] = /^main-(horizontal|vertical)/.exec(preset) ?? [];
   if (axis === undefined || window.panes.length < 2) return;
   const { model, state } = await run.refresh();
@@ -66,7 +66,7 @@ async function selectLayout(run: Run, args: Arguments): Promise<void> {
 }
 
 /** Applies the preset before or after the last one. */
-async function selectPreset(run: Run, place: Place, to: "next" | "previous"): Promise<void> {
+async function selectPreset(run: Run, place: ResolvedTarget, to: "next" | "previous"): Promise<void> {
   const { state } = await run.load();
   const last = cycle.map(String).indexOf(state.layouts[place.window.target]?.preset ?? "");
   const at = to === "next" ? last + 1 : last === -1 ? -1 : last - 1;
@@ -74,14 +74,19 @@ async function selectPreset(run: Run, place: Place, to: "next" | "previous"): Pr
   if (preset !== undefined) await arrange(run, place, preset);
 }
 
-async function arrange(run: Run, place: Place, preset: Preset): Promise<void> {
+async function arrange(run: Run, place: ResolvedTarget, preset: Preset): Promise<void> {
   await changed(run, place, preset, async () => {
     await run.backend.call("layout.preset", { preset }, place.window.target);
     await sizeMain(run, preset, place);
   });
 }
 
-async function changed(run: Run, { session, window }: Place, preset: Preset | undefined, make: () => Promise<void>) {
+async function changed(
+  run: Run,
+  { session, window }: ResolvedTarget,
+  preset: Preset | undefined,
+  make: () => Promise<void>,
+) {
   const { windows } = await run.backend.call("layout.get", {}, session.target);
   const before = windows.find(({ id }) => id === window.target)?.tmux ?? "";
   await make();

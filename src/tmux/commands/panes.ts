@@ -4,7 +4,7 @@ import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Amount } from "../../protocol/size.ts";
 import { TmuxError } from "../error.ts";
-import { type Pane, type Place, placeOf } from "../model.ts";
+import { type Pane, placeOf, type ResolvedTarget } from "../model.ts";
 import { isDecoration, optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
@@ -66,7 +66,7 @@ export const paneCommands: readonly Command[] = [
  */
 function positionBeside(
   args: Arguments,
-  { window, pane }: Place,
+  { window, pane }: ResolvedTarget,
 ): Pick<OperationInput<"pane.split">, "direction" | "cells" | "percent" | "whole"> {
   const isBefore = args.has("b");
   const direction = args.has("h") ? (isBefore ? "left" : "right") : isBefore ? "up" : "down";
@@ -151,11 +151,11 @@ function directionOf(args: Arguments): (typeof sides)[keyof typeof sides] | null
 }
 
 /** Selects the active pane of a hidden window without showing the window. */
-async function showFocused(run: Run, { session, window }: Place): Promise<void> {
+async function showFocused(run: Run, { session, window }: ResolvedTarget): Promise<void> {
   if (window !== session.current) await run.backend.call("window.select", {}, session.current.target);
 }
 
-async function select(run: Run, pane: Pane, place: Place): Promise<void> {
+async function select(run: Run, pane: Pane, place: ResolvedTarget): Promise<void> {
   await run.backend.call("pane.select", {}, pane.target);
   await showFocused(run, place);
   run.setDefaultPane(pane.target);

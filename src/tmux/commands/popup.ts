@@ -4,7 +4,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Amount } from "../../protocol/size.ts";
 import { TmuxError } from "../error.ts";
 import { signalNumber } from "../formats/variables.ts";
-import type { Place } from "../model.ts";
+import type { ResolvedTarget } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { amount, type Command, cellsOf, command } from "./command.ts";
@@ -57,7 +57,7 @@ async function displayPopup(run: Run, args: Arguments): Promise<void> {
 }
 
 /** By default half of the window, centred. @throws TmuxError */
-function boundsOf(args: Arguments, { window, pane }: Place) {
+function boundsOf(args: Arguments, { window, pane }: ResolvedTarget) {
   const { rows, cols } = window.info;
   const [height, width] = [sizeOf("height", args.get("h"), rows), sizeOf("width", args.get("w"), cols)];
   const { row = 0, col = 0 } = pane.info;

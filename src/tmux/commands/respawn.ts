@@ -1,6 +1,6 @@
 /** Restarts a pane's program, for respawn-pane and respawn-window. */
 import { TmuxError } from "../error.ts";
-import type { Place } from "../model.ts";
+import type { ResolvedTarget } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { programOf } from "./start.ts";
@@ -9,7 +9,7 @@ import { programOf } from "./start.ts";
  * Restarts a pane's program, or starts another one. wsh gives the new pane another id; tmux callers see the earlier
  * one.
  */
-export async function respawn(run: Run, args: Arguments, place: Place): Promise<void> {
+export async function respawn(run: Run, args: Arguments, place: ResolvedTarget): Promise<void> {
   const { session, window, pane } = place;
   if (!args.has("k") && pane.info.state !== "exited") {
     throw new TmuxError(`respawn pane failed: pane ${session.name}:${window.index}.${pane.index} still active`);

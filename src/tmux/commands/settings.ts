@@ -2,7 +2,7 @@
 import type { OperationInput } from "../../operations/table.ts";
 import { optionPrefix } from "../bindings/key-names.ts";
 import { TmuxError } from "../error.ts";
-import type { Place } from "../model.ts";
+import type { ResolvedTarget } from "../model.ts";
 import {
   chainOf,
   checkedValue,
@@ -46,11 +46,16 @@ export const settingCommands: readonly Command[] = [
 ];
 
 /** The target's place; null if there is no such place, which matters only for values that are not global. */
-async function placeFor(run: Run, args: Arguments): Promise<Place | null> {
+async function placeFor(run: Run, args: Arguments): Promise<ResolvedTarget | null> {
   return run.place(args, "pane").catch(() => null);
 }
 
-function scopeOf(args: Arguments, option: OptionName | null, isWindow: boolean, place: Place | null): OptionScope {
+function scopeOf(
+  args: Arguments,
+  option: OptionName | null,
+  isWindow: boolean,
+  place: ResolvedTarget | null,
+): OptionScope {
   const target = args.get("t");
   const missing = (what: string): TmuxError =>
     new TmuxError(target === undefined ? `no current ${what}` : `no such ${what}: ${target}`);
@@ -183,7 +188,12 @@ type Effect = { readonly targets: readonly string[] } & (
  * The effect of an option in wsh; null: it is only stored. docs/tmux.md lists these options.
  * @param state with the option's new value
  */
-function effectOf(state: State, name: string, scope: OptionScope, { session, window, pane }: Place): Effect | null {
+function effectOf(
+  state: State,
+  name: string,
+  scope: OptionScope,
+  { session, window, pane }: ResolvedTarget,
+): Effect | null {
   if (scope.kind !== "own") return null;
   const value = optionAt(state, scope.level === "pane" ? { session, window, pane } : { session, window }, name);
   if (name === "remain-on-exit") {
@@ -210,7 +220,7 @@ function stateWith(state: State, scope: OptionScope, name: string, next: string 
 }
 
 /** Applies an option's effect in wsh. */
-async function apply(run: Run, name: string, scope: OptionScope, place: Place | null): Promise<void> {
+async function apply(run: Run, name: string, scope: OptionScope, place: ResolvedTarget | null): Promise<void> {
   if (place === null) return;
   const effect = effectOf((await run.load()).state, name, scope, place);
   if (effect === null) return;
@@ -236,7 +246,7 @@ async function show(run: Run, args: Arguments, isWindow: boolean): Promise<void>
   }
 }
 
-async function showAll(run: Run, args: Arguments, scope: OptionScope, place: Place | null): Promise<void> {
+async function showAll(run: Run, args: Arguments, scope: OptionScope, place: ResolvedTarget | null): Promise<void> {
   const { state } = await run.load();
   const values = valuesOf(state, scope);
   for (const name of Object.keys(values)

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { TmuxError } from "../error.ts";
 import { isTrue } from "../formats/syntax.ts";
-import type { Place } from "../model.ts";
+import type { ResolvedTarget } from "../model.ts";
 import { quotedValue } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import { type Parsed, parseCommands } from "../parse/commands.ts";
@@ -22,7 +22,7 @@ export const shellCommands: readonly Command[] = [
   command("pipe-pane pipep", "IOot:", [0, 1], "[-IOo] [-t target-pane] [shell-command]", pipePane),
 ];
 
-async function placeOrNone(run: Run, args: Arguments): Promise<Partial<Place>> {
+async function placeOrNone(run: Run, args: Arguments): Promise<Partial<ResolvedTarget>> {
   return args.has("t") ? run.place(args, "pane") : ((await run.targets()).current ?? {});
 }
 
@@ -66,7 +66,7 @@ export async function checkText(run: Run, text: string): Promise<readonly (reado
   return all;
 }
 
-export async function runText(run: Run, text: string, place: Partial<Place>): Promise<void> {
+export async function runText(run: Run, text: string, place: Partial<ResolvedTarget>): Promise<void> {
   for (const { words } of await commandsIn(run, text, place, async () => {}))
     if (!(await run.commands([words]))) return;
 }
@@ -75,7 +75,7 @@ export async function runText(run: Run, text: string, place: Partial<Place>): Pr
 export async function commandsIn(
   run: Run,
   text: string,
-  place: Partial<Place>,
+  place: Partial<ResolvedTarget>,
   assigned: (name: string, value: string, hidden: boolean) => Promise<void>,
 ): Promise<Parsed[]> {
   const { state } = await run.load();

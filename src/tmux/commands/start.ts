@@ -3,7 +3,7 @@
  * that make a pane.
  */
 import { TmuxError } from "../error.ts";
-import type { Place, Session } from "../model.ts";
+import type { ResolvedTarget, Session } from "../model.ts";
 import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
@@ -18,7 +18,12 @@ interface Program {
 }
 
 /** @param isInWindow whether the pane joins the place's window, so that the window's options apply */
-export async function programOf(run: Run, args: Arguments, place: Place | null, isInWindow = true): Promise<Program> {
+export async function programOf(
+  run: Run,
+  args: Arguments,
+  place: ResolvedTarget | null,
+  isInWindow = true,
+): Promise<Program> {
   const { state } = await run.load();
   const env = { ...changedEnvironment(state, place?.session.target), ...givenVariables(args) };
   const directory = args.get("c");
@@ -104,7 +109,7 @@ export async function keepName(run: Run, id: string, own: string, shown: string)
  * Whether a command may move a session's focus. A program's call does not move the focus of people who look at the
  * session; a key of the person does, and a program in the popup that they look at.
  */
-export function movesFocus({ backend }: Run, { session }: Place): boolean {
+export function movesFocus({ backend }: Run, { session }: ResolvedTarget): boolean {
   const isInPopup = session.windows.some(({ info }) =>
     info.panes.some(({ id, popup }) => popup === true && id === backend.pane),
   );
@@ -112,6 +117,6 @@ export function movesFocus({ backend }: Run, { session }: Place): boolean {
 }
 
 /** Whether a new pane gets the focus. */
-export function takesFocus(run: Run, args: Arguments, place: Place): boolean {
+export function takesFocus(run: Run, args: Arguments, place: ResolvedTarget): boolean {
   return !args.has("d") && movesFocus(run, place);
 }

@@ -1,10 +1,10 @@
 /** Variables of formats while a hook runs. Pure. */
-import type { Place } from "../model.ts";
+import type { ResolvedTarget } from "../model.ts";
 import { quotedValue } from "../options/options.ts";
 import { type Arguments, orderedWords, type Syntax } from "../parse/arguments.ts";
 
 /** Variables for the place of an event. */
-export function placeVariables({ session, window, pane }: Place): Readonly<Record<string, string>> {
+export function placeVariables({ session, window, pane }: ResolvedTarget): Readonly<Record<string, string>> {
   return {
     hook_session: session.id,
     hook_session_name: session.name,

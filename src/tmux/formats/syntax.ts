@@ -1,7 +1,7 @@
 /** The nesting of formats: `#{` opens, `}` closes, `#,` and `#}` are literal. Pure. */
 
 /** Index of the first character of `ends` outside of any `#{…}`, from `from` on; -1 without one. */
-export function skipTo(text: string, from: number, ends: string): number {
+export function skipTo(text: string, from: number, endCharacters: string): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
     const char = text[at] ?? "";
@@ -12,7 +12,7 @@ export function skipTo(text: string, from: number, ends: string): number {
       continue;
     }
     if (char === "}") depth--;
-    if (ends.includes(char) && depth === 0) return at;
+    if (endCharacters.includes(char) && depth === 0) return at;
   }
   return -1;
 }

@@ -1,7 +1,7 @@
 /** Variables of formats: tmux's values for sessions, windows and panes, where wsh has them. Pure. */
 import { constants } from "node:os";
 import type { PaneTerminal } from "../../protocol/pane-terminal.ts";
-import { oldestPane, type Pane, type Place, type Session, type Window } from "../model.ts";
+import { oldestPane, type Pane, type ResolvedTarget, type Session, type Window } from "../model.ts";
 import { boxOf } from "../targets.ts";
 import { terminalVariables } from "./terminal-variables.ts";
 
@@ -80,7 +80,7 @@ function attachedTo({ info, target }: Session, { controlled }: FormatFacts): num
   return info.attached + controlled.filter((each) => each === target).length;
 }
 
-const windowVariables: Values<Place> = {
+const windowVariables: Values<ResolvedTarget> = {
   window_id: ({ window }) => window.id,
   window_name: ({ window }) => window.name,
   window_index: ({ window }) => window.index,
@@ -116,7 +116,7 @@ const windowVariables: Values<Place> = {
   window_format: () => false,
 };
 
-const paneVariables: Values<Place> = {
+const paneVariables: Values<ResolvedTarget> = {
   pane_id: ({ pane }) => pane.id,
   pane_index: ({ pane }) => pane.index,
   pane_active: ({ window, pane }) => window.active === pane,
@@ -199,7 +199,7 @@ function zoomedLayout({ info, active }: Window): string {
 }
 
 /** `*` the current window, `-` the last one, `M` the window of the marked pane, `Z` zoomed. */
-function flagsOf({ session, window }: Place, { marked }: FormatFacts): string {
+function flagsOf({ session, window }: ResolvedTarget, { marked }: FormatFacts): string {
   return [
     session.current === window ? "*" : window.info.last === true ? "-" : "",
     window.panes.some(({ target }) => target === marked) ? "M" : "",

@@ -5,7 +5,7 @@
 import { TmuxError } from "../error.ts";
 import { colorHex } from "../formats/colors.ts";
 import { keyNamed } from "../keys.ts";
-import type { Place } from "../model.ts";
+import type { ResolvedTarget } from "../model.ts";
 import type { State } from "../state.ts";
 import type { OptionKind } from "./kind.ts";
 import { optionTable } from "./table.ts";
@@ -50,7 +50,7 @@ export function valuesOf(state: State, scope: OptionScope): Record<string, strin
 }
 
 /** The scopes in which a value is looked up, nearest first. */
-export function chainOf(scope: OptionScope, place: Place | null): readonly OptionScope[] {
+export function chainOf(scope: OptionScope, place: ResolvedTarget | null): readonly OptionScope[] {
   if (scope.kind !== "own") return [scope];
   if (scope.level === "session") return [scope, { kind: "session" }];
   const window: OptionScope[] = place === null ? [] : [{ kind: "own", level: "window", id: place.window.target }];
@@ -68,7 +68,7 @@ export function valueIn(state: State, scopes: readonly OptionScope[], { name, ki
 }
 
 /** The value that a format reads by an option's name at a place. */
-export function optionAt(state: State, place: Partial<Place>, name: string): string | undefined {
+export function optionAt(state: State, place: Partial<ResolvedTarget>, name: string): string | undefined {
   if (!/^[@a-z]/.test(name)) return undefined;
   const kind = name.startsWith("@") ? undefined : optionTable[name];
   if (kind === undefined && !name.startsWith("@")) return undefined;
@@ -76,7 +76,11 @@ export function optionAt(state: State, place: Partial<Place>, name: string): str
 }
 
 /** The effective commands of a hook at a place, with the AI agent that set each. */
-export function hookAt(state: State, place: Partial<Place>, name: string): { text: string; agent: string | null }[] {
+export function hookAt(
+  state: State,
+  place: Partial<ResolvedTarget>,
+  name: string,
+): { text: string; agent: string | null }[] {
   const scope = scopesAt(place, optionTable[name]).find((each) => valuesOf(state, each)[name] !== undefined);
   if (scope === undefined) return [];
   const texts = valuesOf(state, scope)[name]?.split("\n") ?? [];
@@ -103,7 +107,7 @@ export function hookKey(scope: OptionScope, name: string, text: string): string 
   return `${scope.kind === "own" ? scope.id : scope.kind} ${name} ${text}`;
 }
 
-function scopesAt(place: Partial<Place>, kind: OptionKind | undefined): readonly OptionScope[] {
+function scopesAt(place: Partial<ResolvedTarget>, kind: OptionKind | undefined): readonly OptionScope[] {
   const own = (level: "session" | "window" | "pane", id: string | undefined): OptionScope[] =>
     id === undefined ? [] : [{ kind: "own", level, id }];
   const panes: OptionScope[] = [

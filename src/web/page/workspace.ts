@@ -327,17 +327,17 @@ export class Workspace {
     if (state === "refused") sessions.value = [];
   }
 
-  private onUpdate(what: SessionUpdate): void {
-    this.notices.sessionUpdated(what, this.isVisible(what.session));
-    if (what.kind === "command" || what.kind === "followed") {
-      for (const tile of this.tilesOf(what.session)) {
-        if (what.kind === "command") tile.marksChanged();
+  private onUpdate(update: SessionUpdate): void {
+    this.notices.sessionUpdated(update, this.isVisible(update.session));
+    if (update.kind === "command" || update.kind === "followed") {
+      for (const tile of this.tilesOf(update.session)) {
+        if (update.kind === "command") tile.marksChanged();
         else tile.resubscribe();
       }
     }
-    if (what.kind === "gone") {
-      const tile = this.tiles.peek().find(({ session }) => session === what.session.id);
-      if (tile !== undefined && what.reason === "killed") this.hide(tile);
+    if (update.kind === "gone") {
+      const tile = this.tiles.peek().find(({ session }) => session === update.session.id);
+      if (tile !== undefined && update.reason === "killed") this.hide(tile);
     }
   }
 

@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { Command } from "commander";
 import { parse } from "smol-toml";
 import { register as registerSetup } from "../../../src/cli/commands/setup.ts";
-import { type AiHost, aiHosts, type Places } from "../../../src/cli/setup/ai-hosts.ts";
+import { type AiHost, aiHosts, type PathInputs } from "../../../src/cli/setup/ai-hosts.ts";
 import { applyChange, planChange } from "../../../src/cli/setup/config-change.ts";
 import { readJsonc, removeFromJsonc, setInJsonc } from "../../../src/cli/setup/jsonc.ts";
 import { removeFromToml, setInToml } from "../../../src/cli/setup/toml.ts";
@@ -25,7 +25,7 @@ const root = mkdtempSync(join(tmpdir(), "wsh-setup-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 let places = 0;
-function freshPlaces(platform: NodeJS.Platform = "linux"): Places {
+function freshPlaces(platform: NodeJS.Platform = "linux"): PathInputs {
   const home = join(root, `home-${places++}`);
   const cwd = join(home, "project");
   mkdirSync(cwd, { recursive: true });
@@ -42,7 +42,7 @@ const launch = { command: "/opt/wsh", args: ["mcp", "--tools", "core"] };
 const entry = { command: "/opt/wsh", args: ["mcp"] };
 
 /** @returns the host's file, and the copy of its earlier content */
-function applied(host: AiHost, own: Places): { readonly file: string; readonly backup: string | undefined } {
+function applied(host: AiHost, own: PathInputs): { readonly file: string; readonly backup: string | undefined } {
   const change = planChange(host, "user", own, launch);
   return { file: change.file.file, backup: applyChange(change) };
 }
@@ -226,7 +226,7 @@ describe("every host", () => {
   });
 
   test("settings are in each system's place", () => {
-    const file = (id: string, platform: NodeJS.Platform, env: Places["env"] = {}) =>
+    const file = (id: string, platform: NodeJS.Platform, env: PathInputs["env"] = {}) =>
       hostNamed(id).files.user?.({ home: "/h", cwd: "/w", platform, env })[0];
     expect(file("claude-desktop", "darwin")).toBe("/h/Library/Application Support/Claude/claude_desktop_config.json");
     expect(file("claude-desktop", "linux", { XDG_CONFIG_HOME: "/x" })).toBe("/x/Claude/claude_desktop_config.json");

@@ -17,7 +17,7 @@ export type ProcessResult = OperationOutput<"process.wait"> & { readonly session
 
 /**
  * Waits for the end of the step's program, or for the deadline.
- * @param where session and pane in the result
+ * @param target session and pane in the result
  * @throws WshError the session process's error
  */
 export async function awaitStep(
@@ -26,9 +26,9 @@ export async function awaitStep(
   step: Step,
   waitMs: number,
   { access, caller, signal }: CallContext,
-  where: { readonly session: string; readonly pane?: string },
+  target: { readonly session: string; readonly pane?: string },
 ): Promise<ProcessResult> {
-  const pane = where.pane ?? proxy.info.pane_id;
+  const pane = target.pane ?? proxy.info.pane_id;
   const leaves = input.background && input.until === undefined;
   const wait = {
     max_wait_ms: Math.round(leaves ? 0 : waitMs),
@@ -41,9 +41,9 @@ export async function awaitStep(
   let until: string | undefined;
   try {
     const waited = proxy.request("process.wait", wait, { access, caller, signal, target: pane });
-    const result = (await waited.catch(rethrowStarted(where.session, pane))) as OperationOutput<"process.wait">;
+    const result = (await waited.catch(rethrowStarted(target.session, pane))) as OperationOutput<"process.wait">;
     if (isPartial(result)) until = result.readable_until;
-    return { ...result, ...where, ...defined({ name: step.name }) };
+    return { ...result, ...target, ...defined({ name: step.name }) };
   } finally {
     if (wait.extend) extended.settle(pane, until);
   }
