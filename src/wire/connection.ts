@@ -112,8 +112,9 @@ export class Connection {
     if (typeof address !== "string") connection.wire = await address.open(wireEvents);
     else
       try {
-        connection.wire = await Wire.connect(address, wireEvents);
+        connection.wire = await Wire.connect(address, wireEvents, timeoutMs);
       } catch (cause) {
+        if (cause instanceof WshError) throw cause;
         throw new WshError("session_not_found", `nothing listens at ${path}`, {}, { cause });
       }
     connection.send(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: VERSION, role } satisfies Hello);

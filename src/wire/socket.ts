@@ -17,10 +17,12 @@ import type { ByteReader } from "../platform/byte-reader.ts";
 import { duplicate } from "../platform/descriptors.ts";
 import { platform } from "../platform/platform.ts";
 import { peerPid } from "../platform/unix-socket.ts";
+import { PEER_TIMEOUT_MS } from "../protocol/control.ts";
+import { WshError } from "../protocol/errors.ts";
 
-/** First pause when a resting connection takes nothing, in ms: its reader empties 200 KB faster than that. */
+/** First pause when a connection is not accepted, or a resting one takes nothing, in ms: 200 KB are read faster. */
 const FIRST_RETRY_MS = 1;
-/** Longest pause, in ms: a stalled reader is rarely tried. */
+/** Longest pause, in ms: a stalled process is rarely tried. */
 const LONGEST_RETRY_MS = 32;
 
 export interface WireEvents {
@@ -60,11 +62,33 @@ export class Wire implements Carrier {
 
   private constructor(private events: WireEvents) {}
 
-  /** @throws Bun.connect's error when there is no listener at the path */
-  static async connect(path: string, events: WireEvents): Promise<Wire> {
-    const wire = new Wire(events);
-    await Bun.connect({ unix: path, data: wire, socket: { ...Wire.handlers, open: (socket) => wire.begin(socket) } });
-    return wire;
+  /**
+   * Waits while the listener's queue of connections is full: a stopped process has one, or a busy one for a moment.
+   * @param timeoutMs longest such wait, in ms
+   * @throws Bun.connect's error when there is no listener at the path; WshError session_unavailable after that wait
+   */
+  static async connect(path: string, events: WireEvents, timeoutMs = PEER_TIMEOUT_MS): Promise<Wire> {
+    const deadline = performance.now() + timeoutMs;
+    for (let pauseMs = FIRST_RETRY_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_RETRY_MS)) {
+      const wire = new Wire(events);
+      try {
+        await Bun.connect({
+          unix: path,
+          data: wire,
+          socket: { ...Wire.handlers, open: (socket) => wire.begin(socket) },
+        });
+        return wire;
+      } catch (cause) {
+        // For Bun, a full queue is a refusal, too.
+        if (errorCode(cause) !== "ECONNREFUSED") throw cause;
+        const { kind } = platform().sockets.connect(path);
+        if (kind === "refused" || kind === "absent") throw cause;
+        if (performance.now() >= deadline) {
+          throw new WshError("session_unavailable", `the process at ${path} accepts no connection`, {}, { cause });
+        }
+      }
+      await Bun.sleep(pauseMs);
+    }
   }
 
   /** Listens at a free path; the directory controls who may connect. Calls `accept` for every connection. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
+import { platform } from "../../src/platform/platform.ts";
 import {
   encodeJsonMessage,
   MessageDecoder,
@@ -181,6 +182,24 @@ describe("a session process that is stopped", () => {
     // Without a request: the server itself notices, and connects.
     await until("the session to answer", async () => (await http.get("/sessions/hung/screen")).status === 200);
     expect(await http.session("hung")).toMatchObject({ id: hung.id, pid: hung.pid });
+  });
+
+  test("counts as such, not as gone, when its queue of connections is full", async () => {
+    await using wsh = new Wsh();
+    const hung = await wsh.session("hung");
+    const host = hostOf(hung.pid);
+    await stopProcess(host);
+    const [socket = ""] = platform().sockets.bound(wsh.instance.sessionsDir);
+    while (platform().sockets.connect(socket).kind === "connected");
+    const read = wsh.run("screen", "hung");
+    await wsh.server();
+    const http = new Http({ unix: wsh.instance.httpSocket });
+    expect(await http.list()).toMatchObject([{ name: "hung", state: "unresponsive" }]);
+    const refused = await http.get("/sessions/hung/screen");
+    expect(refused).toMatchObject({ status: 503, body: failure("session_unavailable", /hung/) });
+    expect(await read).toMatchObject({ code: 1, stderr: expect.stringMatching(/accepts no connection/) });
+    process.kill(host, "SIGCONT");
+    await until("the session to answer", async () => (await http.get("/sessions/hung/screen")).status === 200);
   });
 
   test("is ended by wsh stop nevertheless", async () => {

@@ -318,7 +318,7 @@ export class SessionProxies {
       // It was between bind(2) and listen(2), or another process has replaced it.
       if (error.code !== "version_mismatch" && wasQuick && mayRetry) return this.connect(id, false);
       // The kernel still holds the lock of a dying process, whose name belongs to no session.
-      if (errorCode(error.cause) === "ECONNREFUSED") {
+      if (error.code === "session_not_found" && errorCode(error.cause) === "ECONNREFUSED") {
         this.proxies.delete(id);
         setTimeout(() => this.scanInBackground(), LIST_PATIENCE_MS).unref();
         return;

@@ -267,7 +267,8 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
       const written = () => Number(/wchar: (\d+)/.exec(readFileSync(`/proc/${program.pty.pid}/io`, "utf8"))?.[1]);
       if (linux) {
         await settled("the child stops", written, 100);
-        expect(written()).toBeLessThan(2 * QUANTUM_BYTES);
+        // Delivered, read ahead (up to 256 KB), and in the kernel's buffers.
+        expect(written()).toBeLessThan(3 * QUANTUM_BYTES);
       }
       expect(program.exits).toBe(0);
     } else {
