@@ -4,10 +4,10 @@
  * for nothing. It is read in turns with all other terminals (turns.ts), as long as the receiver keeps up.
  *
  * At most QUANTUM_BYTES are delivered and unacknowledged, and the stream reads ahead by no more than its own buffer
- * (128 KB, up to 256 KB on a busy machine); past that nothing is read, the kernel's buffer fills, and the child blocks in write(2). The end is
- * reported once, after every byte that the child wrote: its process has ended, and the terminal was read to its end or,
- * when a grandchild keeps it open, has been quiet for a while. Reading never waits for the process's end, since on
- * macOS that waits for its output to be read.
+ * (128 KB, up to 256 KB on a busy machine); past that nothing is read, the kernel's buffer fills, and the child blocks
+ * in write(2). The end is reported once, after every byte that the child wrote: its process has ended, and the terminal
+ * was read to its end or, when a grandchild keeps it open, has been quiet for a while. Reading never waits for the
+ * process's end, since on macOS that waits for its output to be read.
  */
 
 import { withChildLimits } from "../../platform/child-limits.ts";
