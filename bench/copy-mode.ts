@@ -55,13 +55,13 @@ async function measured(count: number, rounds: number) {
   for (let round = 0; round < rounds; round++) {
     for (const pattern of PATTERNS) {
       const began = performance.now();
-      const port = { changed: nothing, copied: nothing, say: nothing, left: nothing };
+      const port = { changed: nothing, copied: nothing, showMessage: nothing, left: nothing };
       const look = new CopyMode(source, "vi", port);
       look.grid();
       entering.push(performance.now() - began);
       for (const key of `?${pattern}\r`) {
         const pressed = performance.now();
-        for (const event of decodeKeys(initialKeyState, Buffer.from(key)).events) look.pressed(event);
+        for (const event of decodeKeys(initialKeyState, Buffer.from(key)).events) look.handleInput(event);
         look.grid();
         keys.push(performance.now() - pressed);
       }

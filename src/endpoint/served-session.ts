@@ -6,7 +6,7 @@ import type { Acting } from "../protocol/caller.ts";
 import type { WshError } from "../protocol/errors.ts";
 import type { WireMessage } from "../protocol/messages.ts";
 import type { Session } from "../session/session.ts";
-import type { SubmittedBy } from "../session/submitted-lines.ts";
+import type { Submission } from "../session/submitted-lines.ts";
 import type { PriorQuestion } from "../session/windows/prior-questions.ts";
 import type { DisplayedContent } from "../viewer/terminal/displayed-content.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
@@ -90,7 +90,7 @@ export interface ServedSession {
    * @returns null when the client does not run at the pane's own terminal
    * @throws WshError nested_session when no keypress started it
    */
-  startedBy(pid: number): SubmittedBy | null;
+  startedBy(pid: number): Submission | null;
   /** Updates `session.info()`: asks the sources of views. */
   refresh(): Promise<void>;
   /**

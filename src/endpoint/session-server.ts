@@ -217,14 +217,14 @@ export class SessionServer implements PeerHandler {
         return {};
       }
       case "peer.give_way":
-        return { gone: session.lifetime.giveWay() };
+        return { gone: session.lifetime.evict() };
       case "peer.watch":
         this.watchers.add(peer);
         peer.rest();
         await this.serving.refresh();
         return this.watch(peer);
       case "peer.caller_gone":
-        session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
+        session.keyboard.releaseCaller(v.parse(CallerGoneSchema, request.input).id);
         return {};
       case "peer.owner_gone":
         session.events.emit("ownerGone", undefined);
@@ -354,7 +354,7 @@ export class SessionServer implements PeerHandler {
     this.shares.peerClosed(peer);
     const callers = this.callers.get(peer);
     this.callers.delete(peer);
-    if (callers !== undefined) this.served?.session.keyboard.connectionLost(callers);
+    if (callers !== undefined) this.served?.session.keyboard.handleConnectionLoss(callers);
   }
 
   /** Ends a stream whose caller may not use the session that the pane has moved to, or may use this one no longer. */
@@ -388,16 +388,16 @@ export class SessionServer implements PeerHandler {
     const policy = { ...this.policy, knownTerminals: code.knownTerminals };
     const { shown, session } = serving.contentFor(request, peer);
     const stream = new code.TerminalStream(session, shown, peer, request, policy);
-    const { by } = stream;
+    const { acting } = stream;
     const bound = (binding: Binding, how: Omit<BindingContext, "by">): Promise<unknown> => {
       const { operation: op, input } = binding;
-      const call = (): Promise<unknown> => serving.runBinding(binding, shown, { ...how, by: byKeys(by) });
+      const call = (): Promise<unknown> => serving.runBinding(binding, shown, { ...how, by: byKeys(acting) });
       // Keys of a process of this account are not recorded, since no person's typing is.
-      const audit = by.caller.via === undefined ? null : this.audit();
-      return recorded(audit, { op, input, caller: by.caller }, this.serving, call);
+      const audit = acting.caller.via === undefined ? null : this.audit();
+      return recorded(audit, { op, input, caller: acting.caller }, this.serving, call);
     };
     stream.onBound = async (binding, signal) => {
-      if (!isUnlimited(by)) await this.requireMayCall(by, binding);
+      if (!isUnlimited(acting)) await this.requireMayCall(acting, binding);
       const asked = await serving.priorQuestion(binding, shown);
       if (asked === null) {
         return bound(binding, { signal });

@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
 import { GoSchema, type WentSchema } from "../protocol/switch-session.ts";
 import type { Session } from "../session/session.ts";
-import type { SubmittedBy } from "../session/submitted-lines.ts";
-import type { SessionPlace } from "../session/viewers.ts";
+import type { Submission } from "../session/submitted-lines.ts";
+import type { SessionAddress } from "../session/viewers.ts";
 import type { ServedSession } from "./served-session.ts";
 
 /** @throws WshError nested_session */
@@ -19,13 +19,13 @@ export async function switchTerminal(served: ServedSession, input: unknown): Pro
 /** @throws WshError nested_session when that terminal is no longer attached, or would show itself */
 async function goWith(
   { viewers }: Pick<Session, "viewers">,
-  { viewer: id }: SubmittedBy,
-  place: SessionPlace,
+  { viewer: id }: Submission,
+  place: SessionAddress,
 ): Promise<void> {
   const viewer = viewers.all.find((each) => each.id === id);
   if (viewer === undefined)
     throw new WshError("nested_session", "the terminal that started this is no longer attached", {
       hint: "Attach from a terminal, or start with --nested.",
     });
-  await viewer.go(place);
+  await viewer.switchTo(place);
 }

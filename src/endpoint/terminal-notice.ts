@@ -9,7 +9,7 @@ const NoticeSchema = v.object({ text: v.string() });
 export function showNotice({ viewers }: Pick<Session, "viewers">, input: unknown): object {
   const { text } = v.parse(NoticeSchema, input);
   for (const viewer of viewers.all) {
-    const { only, via } = viewer.by.caller;
+    const { only, via } = viewer.acting.caller;
     if (only === undefined && via === undefined && viewer.page === null)
       viewer.alert(attentionFor(viewer.notifications.notifies, "", text));
   }

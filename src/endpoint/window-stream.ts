@@ -57,7 +57,7 @@ export class WindowStream implements PeerStream {
     const { shown } = this.streamed;
     const changed = (): void => this.changed();
     this.ends = [
-      session.streamOpened(),
+      session.openStream(),
       () => this.streamed.dispose(),
       session.events.on("exited", (exit) => {
         if (!session.lifetime.isEnding) this.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });

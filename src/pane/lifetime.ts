@@ -87,7 +87,7 @@ export class PaneLifetime {
   }
 
   /** A waiting caller has received its answer, which contains the program's end if it has ended. */
-  endTold(): void {
+  noteEndReported(): void {
     if (this.port.program.exit === null || this.isReported) return;
     this.isReported = true;
     this.port.events.emit("endTold", undefined);

@@ -102,7 +102,7 @@ class UnusedEnd implements Disposable {
     if (this.endsAt === null) {
       const ms = Math.max(left, warningMs);
       this.endsAt = performance.now() + ms;
-      session.willEnd({ at: Math.round(Date.now() + ms), why });
+      session.setEnding({ at: Math.round(Date.now() + ms), why });
     }
     if (performance.now() < this.endsAt) return this.endsAt - performance.now();
     // It may have been used while its programs were read.
@@ -114,7 +114,7 @@ class UnusedEnd implements Disposable {
   private cancelWarning(): void {
     if (this.endsAt === null) return;
     this.endsAt = null;
-    this.session.willEnd(null);
+    this.session.setEnding(null);
   }
 
   private async isWorking(): Promise<boolean> {

@@ -279,7 +279,7 @@ async function assemble(
       sessionProcess.printed(bytes);
     },
   };
-  session.brought.begin(keeperPort.env, broughtNames(settings));
+  session.terminalVariables.setInitial(keeperPort.env, broughtNames(settings));
   const keeper = new PaneKeeper(keeperPort);
   const { env, nofile } = keeperPort;
   const sessionProcess: SessionProcess = new SessionProcess({
@@ -321,10 +321,10 @@ async function assemble(
     }
     const drawn = tree === null ? first[0]?.planned.replayed?.record.elements : tree.elements;
     if (drawn !== undefined) {
-      const { parseKept } = await import("../session/drawing/restored-elements.ts");
-      session.elements.takeOver(parseKept(drawn));
+      const { parsePersistent } = await import("../session/drawing/restored-elements.ts");
+      session.elements.replaceState(parsePersistent(drawn));
     }
-    await session.layOut();
+    await session.layOutPanes();
     arrangement.assignSizes();
     if (tree !== null) await linkRestoredViews(sessionProcess);
   } catch (error) {

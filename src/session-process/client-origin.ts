@@ -5,22 +5,26 @@
 import type { Pane } from "../pane/pane.ts";
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { SubmittedBy, SubmittedLines } from "../session/submitted-lines.ts";
+import type { Submission, SubmittedLines } from "../session/submitted-lines.ts";
 
 /**
  * @returns null when the client does not run at the pane's own terminal, as in a tmux inside it
  * @throws WshError nested_session
  */
-export function startedBy(pane: Pane, entered: SubmittedLines, pid: number): SubmittedBy | null {
+export function startedBy(pane: Pane, entered: SubmittedLines, pid: number): Submission | null {
   const { processes } = platform();
   const own = pane.pid === null ? null : processes.stat(pane.pid);
   const client = processes.stat(pid);
   if (own === null || client === null || own.tty === 0 || own.tty !== client.tty) return null;
-  const newest = entered.in(pane.id);
+  const newest = entered.lastSubmission(pane.id);
   const { log } = pane.commands;
   const running = log.runningCommand;
   const isSent = running !== null && log.origin(running.id)?.sent != null;
-  if (newest === null || pane.sentAt >= newest.at || (isSent && running.started_at >= newest.wall)) {
+  if (
+    newest === null ||
+    pane.sentAt >= newest.submittedAt ||
+    (isSent && running.started_at >= newest.submittedWallTime)
+  ) {
     throw new WshError(
       "nested_session",
       "a program cannot switch a person's terminal: this was not started by a person's key",

@@ -192,7 +192,7 @@ async function begin(): Promise<{
   if (loaded.isWrong) people.notice.show(warnings.at(-1) ?? "");
   watchForPeople(sessionProcess, live, logger);
   live.onChanged(() => {
-    sessionProcess.session.notice.take(lastStatus);
+    sessionProcess.session.notice.withdraw(lastStatus);
     applySettings(sessionProcess);
     server.permissionsChanged();
   });
@@ -296,7 +296,7 @@ async function registerAgain(
     const claim = await restoreSession(instance, { ...ids, ended }, files.life, (path) => void server.listen(path));
     files.life = claim.life;
     tmux.listenAgain();
-    session.renamedTo(claim.name);
+    session.setName(claim.name);
     if (arrangement.isSplit) {
       const panes = [...locals.keys()].map((pane) => paneNumber(pane));
       const windows = arrangement.state.windows.map(({ id }) => id);

@@ -43,7 +43,7 @@ export interface PermissionPort {
   readonly instance: Instance;
   readonly settings: Pick<Settings, "agents_may" | "public_url" | "notify_text">;
   readonly session: Pick<Session, "name" | "tags" | "isAllowed" | "allow"> & {
-    readonly questions: Pick<Questions, "ask" | "person" | "retract">;
+    readonly questions: Pick<Questions, "ask" | "personPresence" | "retract">;
   };
   /** Current hooks and notices of the settings. */
   eventConsumers(): readonly EventConsumer[];
@@ -199,7 +199,7 @@ export class Permission {
     const { session, instance } = this.port;
     const { name } = operation;
     const began = performance.now();
-    const isAttached = session.questions.person().people > 0;
+    const isAttached = session.questions.personPresence().people > 0;
     const canAnswer = isAttached || this.isNoticed();
     const text = visibleJson(readable(input));
     const words = [summaryOf(operation), ...subject.about(), ...(text === "{}" ? [] : [text])];

@@ -49,16 +49,16 @@ export class PersonFiles implements Disposable {
     for (const path of [this.path, `${this.path}.fish`]) removeIfPossible(path);
   }
 
-  private changed({ event, viewer: { brought } }: ViewerChange): void {
+  private changed({ event, viewer: { variables } }: ViewerChange): void {
     const { session, settings, instance } = this.port;
-    if (brought === null || (event !== "attached" && event !== "detached")) return;
-    this.attempt(() => linkAgent(instance, event === "attached" ? (brought.SSH_AUTH_SOCK ?? null) : null));
+    if (variables === null || (event !== "attached" && event !== "detached")) return;
+    this.attempt(() => linkAgent(instance, event === "attached" ? (variables.SSH_AUTH_SOCK ?? null) : null));
     if (event === "detached") {
       this.timer ??= setTimeout(() => {
         this.timer = null;
         this.attempt(() => linkAgent(instance, null));
       }, AGENT_CHECK_MS).unref();
-    } else this.attempt(() => session.brought.bring(brought, broughtNames(settings)) && this.write());
+    } else this.attempt(() => session.terminalVariables.update(variables, broughtNames(settings)) && this.write());
   }
 
   private attempt(step: () => void): void {
@@ -72,13 +72,13 @@ export class PersonFiles implements Disposable {
   }
 
   private write(): void {
-    const { brought, isPrivate } = this.port.session;
+    const { terminalVariables, isPrivate } = this.port.session;
     if (isPrivate) return;
     const directory = join(this.path, "..");
     ensureOwnDir(directory);
     if (this.count === 0) sweep(directory);
-    const variables = Object.entries(brought.variables).map(([name, value]) => {
-      return { name, value, given: brought.givenOf(name) };
+    const variables = Object.entries(terminalVariables.variables).map(([name, value]) => {
+      return { name, value, given: terminalVariables.issuedValues(name) };
     });
     const stamp = `${Date.now()}-${++this.count}`;
     replaceOwnFile(this.path, refreshFile(variables, "sh", stamp));

@@ -23,9 +23,9 @@ import type { Size } from "../protocol/size.ts";
 import { meantWindow } from "../protocol/window-target.ts";
 import { claimPane, linkWindow, releasePane } from "../registry/panes.ts";
 import type { Session } from "../session/session.ts";
-import type { SubmittedBy } from "../session/submitted-lines.ts";
+import type { Submission } from "../session/submitted-lines.ts";
 import { mayAsk, type PriorQuestion, priorQuestion } from "../session/windows/prior-questions.ts";
-import { activeWindow, findPlace, noWindow, type Subject, type Windows } from "../session/windows/state.ts";
+import { activeWindow, noWindow, resolveTarget, type Subject, type Windows } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
 import type { DisplayedContent } from "../viewer/terminal/displayed-content.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
@@ -104,9 +104,9 @@ export class SessionProcess implements SessionParts, ServedSession {
     session.events.on("listed", () => this.reportWatching());
     arrangement.events.on("listed", () => arrangement.isSplit && session.events.emit("listed", undefined));
     arrangement.events.on("changed", ({ before, after }) => this.linkWindows(before, after));
-    arrangement.events.on("copied", ({ base64 }) => session.buffers.copied(base64));
+    arrangement.events.on("copied", ({ base64 }) => session.buffers.storeCopy(base64));
     session.events.on("renamed", ({ new_name }) => {
-      for (const { ownSession, home } of this.locals.values()) if (home === null) ownSession.renamedTo(new_name);
+      for (const { ownSession, home } of this.locals.values()) if (home === null) ownSession.setName(new_name);
       for (const placed of arrangement.placed.values()) {
         if (placed.link?.isGuest) placed.link.setHome({ number: this.number, name: new_name });
       }
@@ -144,7 +144,7 @@ export class SessionProcess implements SessionParts, ServedSession {
   /** Tells the sessions behind views whether anyone looks at them. Without views this costs a walk over the panes. */
   private reportWatching(): void {
     for (const placed of this.arrangement.placed.values())
-      placed.link?.setWatched(this.session.viewers.show(placed.id));
+      placed.link?.setWatched(this.session.viewers.isShown(placed.id));
   }
 
   refresh(): Promise<void> {
@@ -173,9 +173,9 @@ export class SessionProcess implements SessionParts, ServedSession {
     return operate(this, request, shown instanceof WindowView ? shown : null);
   }
 
-  startedBy(pid: number): SubmittedBy | null {
+  startedBy(pid: number): Submission | null {
     for (const { pane } of this.locals.values()) {
-      const entered = startedBy(pane, this.session.submitted, pid);
+      const entered = startedBy(pane, this.session.submittedLines, pid);
       if (entered !== null) return entered;
     }
     return null;
@@ -295,7 +295,7 @@ export class SessionProcess implements SessionParts, ServedSession {
   findSubject(target: string | undefined): Subject {
     const parsed: Target = target === undefined ? { kind: "session_id", id: this.number } : parseTarget(target);
     const { arrangement, content } = this;
-    return findPlace(
+    return resolveTarget(
       arrangement.state,
       parsed,
       (pane) => arrangement.isLiving(pane),
@@ -338,7 +338,7 @@ export class SessionProcess implements SessionParts, ServedSession {
 
   async start({ create, cwd, window, byPerson, owner, isPopup, printPath }: NewPane, size: Size): Promise<LocalPane> {
     const { instance, settings, session, port, number, processId } = this;
-    const env = { ...port.env, ...session.viewers.environment, ...session.brought.defined };
+    const env = { ...port.env, ...session.viewers.environment, ...session.terminalVariables.defined };
     const request = {
       create: { name: null, tags: [], private: session.isPrivate, ...create, ...size },
       env,

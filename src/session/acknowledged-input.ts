@@ -7,17 +7,17 @@
 /** Limit of remembered clients: each is a tab that typed here. */
 const MAX_CLIENTS = 256;
 
-export class TakenInput {
+export class AcknowledgedInput {
   /** Number of each client's newest piece. */
   private readonly newest = new Map<string, number>();
   /** Name of this record: a process whose record has another name does not know these numbers. */
   readonly record: string = crypto.randomUUID();
 
-  of(client: string): number {
+  newestNumber(client: string): number {
     return this.newest.get(client) ?? 0;
   }
 
-  take(client: string, number: number): void {
+  acknowledge(client: string, number: number): void {
     this.newest.delete(client);
     this.newest.set(client, number);
     const [oldest] = this.newest.keys();

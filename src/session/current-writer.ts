@@ -9,12 +9,12 @@ const TYPING_MS = 3_000;
 
 export class CurrentWriter {
   private name: string | null = null;
-  private end: Disposable | null = null;
+  private endTimer: Disposable | null = null;
 
-  /** @param changed called when the writer has changed or stopped */
+  /** @param onChange called when the writer has changed or stopped */
   constructor(
     private readonly clock: Clock,
-    private readonly changed: () => void,
+    private readonly onChange: () => void,
   ) {}
 
   /** Null: nobody types. */
@@ -22,15 +22,15 @@ export class CurrentWriter {
     return this.name;
   }
 
-  typed(name: string): void {
-    this.end?.[Symbol.dispose]();
-    this.end = this.clock.after(TYPING_MS, () => this.is(null));
-    this.is(name);
+  noteInput(name: string): void {
+    this.endTimer?.[Symbol.dispose]();
+    this.endTimer = this.clock.after(TYPING_MS, () => this.setWriter(null));
+    this.setWriter(name);
   }
 
-  private is(name: string | null): void {
+  private setWriter(name: string | null): void {
     if (name === this.name) return;
     this.name = name;
-    this.changed();
+    this.onChange();
   }
 }

@@ -13,9 +13,9 @@ import { WshError } from "../protocol/errors.ts";
 import { ViewerKeys } from "./viewer-keys.ts";
 
 /** Number of captured keys stored for readers (docs/protocol.md, Keyboard). */
-const RING = 256;
+const MAX_CAPTURED_KEYS = 256;
 /** Callers whose position in the ring is remembered; beyond that, the least recent reader is forgotten. */
-const READERS = 256;
+const MAX_CURSORS = 256;
 /** Time for which a capture outlives its connection, in ms: a restarted server reclaims it within it. */
 const RECLAIM_MS = 5_000;
 
@@ -49,47 +49,47 @@ export interface TypedKey {
 interface KeyboardPort {
   readonly clock: Clock;
   /** Whether a subscriber is notified of keys that go to the program. */
-  overheard(): boolean;
+  hasSubscribers(): boolean;
   typed(key: TypedKey): void;
   modeChanged(mode: InputMode): void;
   /** The element that receives captured keys. */
   focused(): string | null;
 }
 
-interface Holding {
+interface KeyboardCapture {
   readonly owner: KeyboardOwner;
   end: Disposable | null;
   /** Clock time at which the lease ends; null without one. */
   until: number | null;
   /** Whether the connection is lost: the owner may reconnect under the same name with another id. */
-  lost: boolean;
+  isConnectionLost: boolean;
 }
 
 export class Keyboard {
-  private holding: Holding | null = null;
-  private readonly ring: CapturedKey[] = [];
+  private currentCapture: KeyboardCapture | null = null;
+  private readonly capturedKeys: CapturedKey[] = [];
   private lastSeq = 0;
   private leaseMs = 0;
-  private readonly decoded: ViewerKeys;
+  private readonly decoder: ViewerKeys;
   private readonly readers = new Set<() => void>();
   /** Position of each caller's last read, least recent reader first. */
   private readonly cursors = new Map<string, number>();
 
   constructor(private readonly port: KeyboardPort) {
-    this.decoded = new ViewerKeys(port.clock, (events) => this.tell(events));
+    this.decoder = new ViewerKeys(port.clock, (events) => this.handleEvents(events));
   }
 
   get mode(): InputMode {
-    return this.holding === null ? "passthrough" : "capture";
+    return this.currentCapture === null ? "passthrough" : "capture";
   }
 
   get owner(): KeyboardOwner | null {
-    return this.holding?.owner ?? null;
+    return this.currentCapture?.owner ?? null;
   }
 
   /** Time until the lease ends, in ms; null when it does not expire. */
   leaseLeft(): number | null {
-    const until = this.holding?.until ?? null;
+    const until = this.currentCapture?.until ?? null;
     return until === null ? null : Math.max(0, Math.round(until - this.port.clock.now()));
   }
 
@@ -98,43 +98,43 @@ export class Keyboard {
    * @throws WshError input_captured when another caller holds it
    */
   capture(owner: KeyboardOwner, leaseMs: number): void {
-    const held = this.holding;
-    if (held !== null && held.owner.id !== owner.id && !(held.lost && held.owner.label === owner.label)) {
+    const held = this.currentCapture;
+    if (held !== null && held.owner.id !== owner.id && !(held.isConnectionLost && held.owner.label === owner.label)) {
       throw new WshError("input_captured", `'${held.owner.label}' has captured the keyboard`, {
         owner: held.owner.label,
       });
     }
     held?.end?.[Symbol.dispose]();
-    this.holding = { owner, end: null, until: null, lost: false };
+    this.currentCapture = { owner, end: null, until: null, isConnectionLost: false };
     // Keys pressed before the first read remain available, as do unread keys when a lease is renewed.
     const read = held === null ? undefined : this.cursors.get(held.owner.id);
     this.moveCursor(owner.id, read ?? this.lastSeq);
-    if (!owner.connected) this.lease(leaseMs);
+    if (!owner.connected) this.startLease(leaseMs);
     if (held === null) this.port.modeChanged("capture");
   }
 
   /** Returns the keys to the program. Idempotent. */
   release(): void {
-    if (this.holding === null) return;
-    this.holding.end?.[Symbol.dispose]();
-    this.holding = null;
+    if (this.currentCapture === null) return;
+    this.currentCapture.end?.[Symbol.dispose]();
+    this.currentCapture = null;
     this.port.modeChanged("passthrough");
     for (const wake of this.readers) wake();
   }
 
   /** A caller is gone and will not return. */
-  callerGone(id: string): void {
+  releaseCaller(id: string): void {
     this.cursors.delete(id);
-    if (this.holding?.owner.id === id) this.release();
+    if (this.currentCapture?.owner.id === id) this.release();
   }
 
   /** The connection of these callers has closed: they may reconnect. */
-  connectionLost(ids: ReadonlySet<string>): void {
-    const { holding } = this;
-    if (holding === null || !holding.owner.connected || !ids.has(holding.owner.id)) return;
-    holding.lost = true;
-    holding.end?.[Symbol.dispose]();
-    holding.end = this.port.clock.after(RECLAIM_MS, () => this.release());
+  handleConnectionLoss(ids: ReadonlySet<string>): void {
+    const { currentCapture } = this;
+    if (currentCapture === null || !currentCapture.owner.connected || !ids.has(currentCapture.owner.id)) return;
+    currentCapture.isConnectionLost = true;
+    currentCapture.end?.[Symbol.dispose]();
+    currentCapture.end = this.port.clock.after(RECLAIM_MS, () => this.release());
   }
 
   /**
@@ -143,17 +143,17 @@ export class Keyboard {
    * @returns whether it goes to the program
    */
   type(viewer: number, bytes: Uint8Array, secret: boolean): boolean {
-    const captured = this.holding !== null;
-    if (!captured && (secret || !this.port.overheard())) {
-      this.decoded.forget(viewer);
+    const captured = this.currentCapture !== null;
+    if (!captured && (secret || !this.port.hasSubscribers())) {
+      this.decoder.forget(viewer);
       return true;
     }
-    this.decoded.push(viewer, bytes);
+    this.decoder.push(viewer, bytes);
     return !captured;
   }
 
-  viewerGone(viewer: number): void {
-    this.decoded.forget(viewer);
+  forgetViewer(viewer: number): void {
+    this.decoder.forget(viewer);
   }
 
   /** Position at which a caller that names none continues to read. */
@@ -165,14 +165,14 @@ export class Keyboard {
     this.cursors.delete(id);
     this.cursors.set(id, seq);
     const [oldest] = this.cursors.keys();
-    if (this.cursors.size > READERS && oldest !== undefined) this.cursors.delete(oldest);
+    if (this.cursors.size > MAX_CURSORS && oldest !== undefined) this.cursors.delete(oldest);
   }
 
   /** Captured keys after `since` (default: from now on). `missed` counts keys that are no longer in the ring. */
-  read(since: number | undefined): { keys: CapturedKey[]; seq: number; missed: number } {
+  readAfter(since: number | undefined): { keys: CapturedKey[]; seq: number; missed: number } {
     const from = since ?? this.lastSeq;
-    const keys = this.ring.filter(({ seq }) => seq > from);
-    const oldest = this.ring[0]?.seq ?? this.lastSeq + 1;
+    const keys = this.capturedKeys.filter(({ seq }) => seq > from);
+    const oldest = this.capturedKeys[0]?.seq ?? this.lastSeq + 1;
     return { keys, seq: this.lastSeq, missed: Math.max(0, Math.min(oldest, this.lastSeq + 1) - from - 1) };
   }
 
@@ -180,61 +180,62 @@ export class Keyboard {
    * Like `read`, but continues by default at the end of the caller's last read, and waits for a key. A read by the
    * owner renews its lease; a cancelled read moves nothing.
    */
-  async await(
+  async readNext(
     since: number | undefined,
     waitMs: number,
     reader: { readonly id: string; readonly signal: AbortSignal },
-  ): Promise<ReturnType<Keyboard["read"]>> {
+  ): Promise<ReturnType<Keyboard["readAfter"]>> {
     const from = since ?? this.cursor(reader.id);
-    this.renew(reader.id);
+    this.renewLease(reader.id);
     if (waitMs > 0 && this.lastSeq <= from && !reader.signal.aborted) {
       const wait = new Wait<void>({ clock: this.port.clock, ms: waitMs, signal: reader.signal }, () => {});
       const wake = (): void => wait.end();
       this.readers.add(wake);
       wait.own(() => this.readers.delete(wake));
       await wait.promise;
-      this.renew(reader.id);
+      this.renewLease(reader.id);
     }
-    const read = this.read(from);
+    const read = this.readAfter(from);
     if (!reader.signal.aborted) this.moveCursor(reader.id, read.seq);
     return read;
   }
 
   dispose(): void {
-    this.holding?.end?.[Symbol.dispose]();
-    this.holding = null;
-    this.decoded.dispose();
+    this.currentCapture?.end?.[Symbol.dispose]();
+    this.currentCapture = null;
+    this.decoder.dispose();
     for (const wake of this.readers) wake();
   }
 
-  private lease(ms: number): void {
-    const { holding } = this;
-    if (holding === null) return;
+  private startLease(ms: number): void {
+    const { currentCapture } = this;
+    if (currentCapture === null) return;
     this.leaseMs = ms;
-    holding.end?.[Symbol.dispose]();
-    holding.until = this.port.clock.now() + ms;
-    holding.end = this.port.clock.after(ms, () => this.release());
+    currentCapture.end?.[Symbol.dispose]();
+    currentCapture.until = this.port.clock.now() + ms;
+    currentCapture.end = this.port.clock.after(ms, () => this.release());
   }
 
-  private renew(id: string): void {
-    if (this.holding !== null && this.holding.owner.id === id && this.holding.until !== null) this.lease(this.leaseMs);
+  private renewLease(id: string): void {
+    if (this.currentCapture !== null && this.currentCapture.owner.id === id && this.currentCapture.until !== null)
+      this.startLease(this.leaseMs);
   }
 
-  private tell(events: readonly InputEvent[]): void {
+  private handleEvents(events: readonly InputEvent[]): void {
     const { mode } = this;
     for (const { raw, parsed, kind } of events) {
       if (kind === "reply" || kind === "focus" || kind === "release" || kind === "modifier") continue;
       const key = { raw: [...raw], parsed };
       this.port.typed({ mode, ...key });
-      if (mode === "capture") this.keep(key);
+      if (mode === "capture") this.store(key);
     }
   }
 
-  private keep(key: Pick<CapturedKey, "raw" | "parsed">): void {
+  private store(key: Pick<CapturedKey, "raw" | "parsed">): void {
     const target = this.port.focused();
     this.lastSeq++;
-    this.ring.push({ seq: this.lastSeq, ...key, ...present({ target }) });
-    if (this.ring.length > RING) this.ring.shift();
+    this.capturedKeys.push({ seq: this.lastSeq, ...key, ...present({ target }) });
+    if (this.capturedKeys.length > MAX_CAPTURED_KEYS) this.capturedKeys.shift();
     for (const wake of this.readers) wake();
   }
 }

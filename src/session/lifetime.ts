@@ -23,21 +23,21 @@ interface LifetimePort {
   readonly settings: SessionSettings;
   name(): string;
   /** The session has ended: everything that it owns is released. */
-  over(gone: WshError): void;
+  onEnd(gone: WshError): void;
 }
 
 export class Lifetime {
   private graceTimer: Disposable | null = null;
   private graceMs: number;
-  private keepers = 0;
+  private pendingReaders = 0;
   private reason: EndReason | null = null;
   private killing: Promise<void> | null = null;
   private restarting: Promise<void> | null = null;
 
   constructor(private readonly port: LifetimePort) {
     this.graceMs = port.settings.graceMs;
-    port.pane.events.on("exited", (exit) => this.programEnded(exit));
-    port.pane.events.on("abandoned", () => this.keepLonger());
+    port.pane.events.on("exited", (exit) => this.handleProgramEnd(exit));
+    port.pane.events.on("abandoned", () => this.extendGrace());
   }
 
   get isOver(): boolean {
@@ -61,13 +61,13 @@ export class Lifetime {
    */
   restart(start = () => this.port.pane.lifetime.restart()): Promise<void> {
     if (this.killing !== null) return Promise.reject(this.endedError());
-    this.restarting ??= this.startAgain(start).finally(() => {
+    this.restarting ??= this.performRestart(start).finally(() => {
       this.restarting = null;
     });
     return this.restarting;
   }
 
-  private async startAgain(start: () => Promise<void>): Promise<void> {
+  private async performRestart(start: () => Promise<void>): Promise<void> {
     if (this.port.pane.exit !== null) await this.port.registry.live();
     this.graceTimer?.[Symbol.dispose]();
     this.graceTimer = null;
@@ -77,7 +77,7 @@ export class Lifetime {
   }
 
   /** The caller that started the program has stopped waiting: once the program ends, its result is retained longer. */
-  private keepLonger(): void {
+  private extendGrace(): void {
     this.graceMs = Math.max(this.graceMs, this.port.settings.execGraceMs);
     if (this.graceTimer !== null) this.startGrace();
   }
@@ -86,24 +86,25 @@ export class Lifetime {
     this.graceTimer?.[Symbol.dispose]();
     this.port.pane.lifetime.readableUntil = this.port.clock.wall() + this.graceMs;
     this.graceTimer = this.port.clock.after(this.graceMs, () => {
-      if (this.keepers === 0) this.destroy("exited");
+      if (this.pendingReaders === 0) this.destroy("exited");
       else this.startGrace();
     });
   }
 
   /** Delays the session's end until a reader has finished. @returns the release function */
-  keep(): () => void {
-    this.keepers++;
+  delayEnd(): () => void {
+    this.pendingReaders++;
     let kept = true;
     return () => {
-      if (kept) this.keepers--;
+      if (kept) this.pendingReaders--;
       kept = false;
     };
   }
 
   /** Ends an ended session early, in favour of newer ones. @returns false while its result is being read */
-  giveWay(): boolean {
-    if (this.graceTimer === null || this.keepers > 0 || this.killing !== null || this.restarting !== null) return false;
+  evict(): boolean {
+    if (this.graceTimer === null || this.pendingReaders > 0 || this.killing !== null || this.restarting !== null)
+      return false;
     this.destroy("exited");
     return true;
   }
@@ -127,7 +128,7 @@ export class Lifetime {
   }
 
   /** The program has ended and its last output was parsed. */
-  private programEnded(exit: PtyExit): void {
+  private handleProgramEnd(exit: PtyExit): void {
     const { pane, events, registry, viewers } = this.port;
     events.emit("exited", exit);
     if (this.killing !== null) return;
@@ -135,7 +136,7 @@ export class Lifetime {
     events.emit("info", undefined);
     for (const viewer of viewers.all) {
       viewer.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
-      pane.lifetime.endTold();
+      pane.lifetime.noteEndReported();
     }
     this.startGrace();
   }
@@ -150,6 +151,6 @@ export class Lifetime {
     this.reason = reason;
     this.graceTimer?.[Symbol.dispose]();
     this.port.events.emit("destroyed", { reason, exit: this.port.pane.exit ?? UNKNOWN_EXIT });
-    this.port.over(this.endedError());
+    this.port.onEnd(this.endedError());
   }
 }

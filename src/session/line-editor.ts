@@ -35,7 +35,7 @@ function oneLine(text: string): string {
 }
 
 /** Editing keys with Ctrl, as in readline. */
-const controls: Readonly<Record<string, string>> = {
+const controlKeys: Readonly<Record<string, string>> = {
   a: "Home",
   e: "End",
   b: "ArrowLeft",
@@ -52,7 +52,7 @@ const controls: Readonly<Record<string, string>> = {
 /** The meaning of a key in a line: `Enter`, an editing key or the character itself; undefined: none. */
 export function lineKey({ key, modifiers }: ParsedKey): string | undefined {
   if (modifiers.includes("alt")) return undefined;
-  return modifiers.includes("ctrl") ? controls[key] : key;
+  return modifiers.includes("ctrl") ? controlKeys[key] : key;
 }
 
 /** @param max maximum characters of the line @returns null: the key does not edit */

@@ -8,41 +8,41 @@ import type { Clock } from "../base/clock.ts";
 const SHOWN_MS = 8_000;
 
 export class Notice implements Disposable {
-  private current: string | null = null;
-  private timer: Disposable | null = null;
+  private currentText: string | null = null;
+  private expiryTimer: Disposable | null = null;
 
-  /** @param changed called when a notice must be drawn or removed */
+  /** @param onChange called when a notice must be drawn or removed */
   constructor(
     private readonly clock: Clock,
-    private readonly changed: () => void,
+    private readonly onChange: () => void,
   ) {}
 
   /** Null: there is no notice. */
   get text(): string | null {
-    return this.current;
+    return this.currentText;
   }
 
   show(text: string): void {
-    this.timer?.[Symbol.dispose]();
-    this.timer = this.clock.after(SHOWN_MS, () => this.set(null));
+    this.expiryTimer?.[Symbol.dispose]();
+    this.expiryTimer = this.clock.after(SHOWN_MS, () => this.set(null));
     this.set(text);
   }
 
   /** The notice no longer applies. */
-  take(text: string): void {
-    if (text !== this.current) return;
+  withdraw(text: string): void {
+    if (text !== this.currentText) return;
     this[Symbol.dispose]();
-    this.changed();
+    this.onChange();
   }
 
   [Symbol.dispose](): void {
-    this.timer?.[Symbol.dispose]();
-    this.timer = null;
-    this.current = null;
+    this.expiryTimer?.[Symbol.dispose]();
+    this.expiryTimer = null;
+    this.currentText = null;
   }
 
   private set(text: string | null): void {
-    this.current = text;
-    this.changed();
+    this.currentText = text;
+    this.onChange();
   }
 }

@@ -12,10 +12,10 @@ import { isSameOwner, type Owner } from "../protocol/owner.ts";
 import { MAX_BUFFER_BYTES, MAX_BUFFERS, MAX_PASTE_BYTES, type PasteBuffer } from "../protocol/paste.ts";
 import { plural } from "../protocol/plural.ts";
 
-const NOTHING = "nothing has been copied yet";
+const NOTHING_COPIED = "nothing has been copied yet";
 const AGENTS_ONLY = "only AI agents have made paste buffers: choose one by its name";
 /** Characters of a buffer that lists show. */
-const SHOWN = 80;
+const EXCERPT_LENGTH = 80;
 
 type BufferEntry = StoredBuffer & { readonly text?: string };
 
@@ -38,7 +38,7 @@ export function describeCopy(text: string): string {
 export class PasteBuffers {
   /** Buffers of a private session, newest first. */
   private privateBuffers: (BufferEntry & { readonly text: string })[] = [];
-  private lastOwn = 0;
+  private lastPrivateNumber = 0;
 
   /** @param files null: buffers are not shared */
   constructor(
@@ -62,12 +62,14 @@ export class PasteBuffers {
 
   /** The reason for a missing newest copy. */
   private get absence(): string {
-    return this.entries().length === 0 ? NOTHING : "every paste buffer has a name of its own: choose one by its name";
+    return this.entries().length === 0
+      ? NOTHING_COPIED
+      : "every paste buffer has a name of its own: choose one by its name";
   }
 
   /** The name of the newest copy without a given name. */
   get newestName(): string | undefined {
-    const newest = this.entryNamed();
+    const newest = this.findEntry();
     return newest === undefined ? undefined : nameOf(newest);
   }
 
@@ -86,22 +88,22 @@ export class PasteBuffers {
     const [newest] = before;
     const isNewest = newest?.name === null && isAgents(newest) === (owner?.kind === "agent");
     if (name === undefined && isNewest && newest.bytes === bytes && this.textOf(newest) === text)
-      return summaryOf(newest);
+      return summarise(newest);
     const replaced = name === undefined ? [] : this.changeableNamed(name);
     const made = this.store({ name: name ?? null, bytes, at: Date.now(), owner: owner ?? null }, text, before);
     for (const each of replaced) this.drop(each);
-    for (const excess of beyondLimits(this.changeable(), made)) this.drop(excess);
-    return summaryOf(made);
+    for (const excess of entriesToEvict(this.changeableEntries(), made)) this.drop(excess);
+    return summarise(made);
   }
 
   /** A program or person has copied a text, in base64; overlong or empty text is ignored. */
-  copied(base64: string): void {
+  storeCopy(base64: string): void {
     const text = Buffer.from(base64, "base64").toString();
-    if (text !== "") this.keep(text);
+    if (text !== "") this.tryStore(text);
   }
 
   /** @returns whether the copy was stored: it is too long, or nothing can be written, otherwise */
-  keep(text: string): boolean {
+  tryStore(text: string): boolean {
     try {
       this.set({ text });
       return true;
@@ -111,67 +113,67 @@ export class PasteBuffers {
   }
 
   list(): PasteBuffer[] {
-    return this.entries().map(summaryOf);
+    return this.entries().map(summarise);
   }
 
   /** @param name absent: the newest one without a given name @throws WshError buffer_not_found */
   get(name?: string): PasteBuffer & { readonly text: string } {
-    const buffer = this.find(name);
+    const buffer = this.requireEntry(name);
     const text = this.textOf(buffer);
     if (text === null) throw this.notFound(name);
-    return { ...summaryOf(buffer), text };
+    return { ...summarise(buffer), text };
   }
 
   /** The owner of a buffer; null: a copy without a recorded owner; undefined: the buffer does not exist. */
   ownerOf(name?: string): Owner | null | undefined {
-    return this.entryNamed(name)?.owner;
+    return this.findEntry(name)?.owner;
   }
 
   /** @throws WshError buffer_not_found if the session may not change it */
   requireChangeable(name: string): void {
-    this.changeableOf(name);
+    this.requireChangeableEntry(name);
   }
 
   /** Replaces another buffer with the new name. @throws WshError buffer_not_found */
   rename(name: string | undefined, to: string): PasteBuffer {
-    const buffer = this.changeableOf(name);
+    const buffer = this.requireChangeableEntry(name);
     for (const other of this.changeableNamed(to)) if (!isSame(other, buffer)) this.drop(other);
     const { bytes, at, owner } = buffer;
     const head: BufferHead = { name: to, bytes, at, owner };
     if (buffer.text === undefined) {
       if (this.files?.describe(buffer.number, head) !== true) throw this.notFound(name);
     } else this.privateBuffers = this.privateBuffers.map((each) => (each === buffer ? { ...each, ...head } : each));
-    return summaryOf({ ...buffer, ...head });
+    return summarise({ ...buffer, ...head });
   }
 
   /** @throws WshError buffer_not_found */
   remove(name?: string): PasteBuffer {
-    const buffer = this.changeableOf(name);
+    const buffer = this.requireChangeableEntry(name);
     this.drop(buffer);
-    return summaryOf(buffer);
+    return summarise(buffer);
   }
 
   /** @returns the newest @throws WshError buffer_not_found */
   clear(): PasteBuffer {
-    const [newest, ...rest] = this.changeable();
-    if (newest === undefined) throw new WshError("buffer_not_found", NOTHING);
+    const [newest, ...rest] = this.changeableEntries();
+    if (newest === undefined) throw new WshError("buffer_not_found", NOTHING_COPIED);
     for (const each of [newest, ...rest]) this.drop(each);
-    return summaryOf(newest);
+    return summarise(newest);
   }
 
-  private entryNamed(name?: string): BufferEntry | undefined {
+  private findEntry(name?: string): BufferEntry | undefined {
     return this.entries().find((each) => (name === undefined ? each.name === null : nameOf(each) === name));
   }
 
-  private find(name?: string): BufferEntry {
-    const buffer = this.entryNamed(name);
+  private requireEntry(name?: string): BufferEntry {
+    const buffer = this.findEntry(name);
     if (buffer !== undefined) return buffer;
     throw this.notFound(name);
   }
 
   /** @throws WshError buffer_not_found, also for a buffer that others share with a private session */
-  private changeableOf(name?: string): BufferEntry {
-    const buffer = this.find(name);
+  private requireChangeableEntry(name?: string): BufferEntry {
+    const buffer = this.requireEntry(name);
     if (this.isChangeable(buffer)) return buffer;
     throw new WshError(
       "buffer_not_found",
@@ -191,7 +193,7 @@ export class PasteBuffers {
     return [...this.privateBuffers, ...seen].sort((a, b) => b.at - a.at);
   }
 
-  private changeable(): BufferEntry[] {
+  private changeableEntries(): BufferEntry[] {
     return this.entries().filter((each) => this.isChangeable(each));
   }
 
@@ -205,12 +207,12 @@ export class PasteBuffers {
   }
 
   private store(head: BufferHead, text: string, before: readonly BufferEntry[]): BufferEntry {
-    const begins = text.slice(0, SHOWN);
+    const begins = text.slice(0, EXCERPT_LENGTH);
     if (this.files !== null && !this.isPrivate()) {
       const taken = new Set(before.map(({ name }) => name));
       return { ...head, begins, number: this.files.add(head, text, (number) => taken.has(automaticName(number))) };
     }
-    const made = { ...head, begins, text, number: ++this.lastOwn };
+    const made = { ...head, begins, text, number: ++this.lastPrivateNumber };
     this.privateBuffers = [made, ...this.privateBuffers];
     return made;
   }
@@ -230,7 +232,7 @@ export class PasteBuffers {
 }
 
 /** @param entries newest first @param made the new buffer, which is kept */
-function beyondLimits(entries: readonly BufferEntry[], made: BufferEntry): BufferEntry[] {
+function entriesToEvict(entries: readonly BufferEntry[], made: BufferEntry): BufferEntry[] {
   const isMakers = ({ owner }: BufferEntry): boolean =>
     owner !== null && made.owner !== null && isSameOwner(owner, made.owner);
   const first = (each: BufferEntry): number => (!isAgents(each) ? 4 : !isAgents(made) || isMakers(each) ? 0 : 2);
@@ -263,7 +265,7 @@ function nameOf({ name, number, text }: BufferEntry): string {
   return name ?? (text === undefined ? automaticName(number) : `private${number}`);
 }
 
-function summaryOf(entry: BufferEntry): PasteBuffer {
+function summarise(entry: BufferEntry): PasteBuffer {
   const { bytes, at, begins } = entry;
-  return { name: nameOf(entry), bytes, at, begins: begins.slice(0, SHOWN) };
+  return { name: nameOf(entry), bytes, at, begins: begins.slice(0, EXCERPT_LENGTH) };
 }

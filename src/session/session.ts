@@ -18,7 +18,7 @@ import type { SessionEnding, SessionInfo, SessionState, WindowInfo } from "../pr
 import type { Size } from "../protocol/size.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 import { hidesTypedText, type PtyExit } from "../pty/port.ts";
-import { TakenInput } from "./acknowledged-input.ts";
+import { AcknowledgedInput } from "./acknowledged-input.ts";
 import { CurrentWriter } from "./current-writer.ts";
 import { ElementStore } from "./drawing/element-store.ts";
 import { ElementMakers } from "./drawing/makers.ts";
@@ -28,7 +28,7 @@ import { Notice } from "./notice.ts";
 import { PasteBuffers } from "./paste-buffers.ts";
 import { Questions } from "./questions/questions.ts";
 import { SubmittedLines } from "./submitted-lines.ts";
-import { Brought } from "./terminal-variables.ts";
+import { TerminalVariables } from "./terminal-variables.ts";
 import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusLine, TypedInput } from "./types.ts";
 import { Viewers } from "./viewers.ts";
 import { Window } from "./window.ts";
@@ -37,25 +37,20 @@ export class Session<P extends PaneRef = PaneRef> {
   readonly events = new Emitter<SessionEvents>();
   readonly viewers: Viewers;
   /** The pane that a person has marked, for swapping or moving it. */
-  marked: string | null = null;
+  markedPane: string | null = null;
   readonly elements: ElementStore;
   readonly makers: ElementMakers;
   readonly keyboard: Keyboard;
-  /** Questions to the person. */
   readonly questions: Questions;
-  /** Temporary notices to the people at the session. */
   readonly notice: Notice;
   readonly window: Window;
-  /** Copied texts. */
   readonly buffers: PasteBuffers;
-  readonly takenInput = new TakenInput();
+  readonly acknowledgedInput = new AcknowledgedInput();
   /** Variables that the last attached terminal has brought. */
-  readonly brought = new Brought();
+  readonly terminalVariables = new TerminalVariables();
   /** The terminal whose Enter started the running command of each pane. */
-  readonly submitted = new SubmittedLines();
-  /** The caller that types here. */
+  readonly submittedLines = new SubmittedLines();
   readonly writer: CurrentWriter;
-  /** Handles the end of the session. */
   readonly lifetime: Lifetime;
   readonly createdAt: number;
   /** Whether the owning session decides its size, instead of viewers. */
@@ -67,10 +62,10 @@ export class Session<P extends PaneRef = PaneRef> {
   private tagSet: Set<string>;
   private streams = 0;
   /** The pane that receives input now. */
-  private typedIn = "";
-  private line: StatusLine | null = null;
-  private keptPrivate: boolean;
-  private ends: SessionEnding | null = null;
+  private typedPane = "";
+  private statusLine: StatusLine | null = null;
+  private isKeptPrivate: boolean;
+  private ending: SessionEnding | null = null;
 
   /** @param pane the session's contents; released with the session */
   constructor(
@@ -86,24 +81,24 @@ export class Session<P extends PaneRef = PaneRef> {
       if (change !== null) events.emit("viewer", change);
       if (change?.event === "client_resized") return;
       events.emit("listed", undefined);
-      this.questions.peopleChanged();
+      this.questions.handlePeopleChange();
     });
     this.createdAt = options.createdAt ?? clock.wall();
     this.currentName = options.name;
     this.tagSet = new Set(normalizeTags(options.tags));
-    this.keptPrivate = options.private ?? false;
+    this.isKeptPrivate = options.private ?? false;
     this.buffers = new PasteBuffers(options.buffers ?? null, () => this.isPrivate);
-    this.elements = this.drawing(clock);
+    this.elements = this.createElements(clock);
     this.makers = new ElementMakers(this.elements);
-    this.keyboard = this.keys(clock);
-    this.questions = this.asking(clock);
+    this.keyboard = this.createKeyboard(clock);
+    this.questions = this.createQuestions(clock);
     this.writer = new CurrentWriter(clock, () => events.emit("listed", undefined));
     this.notice = new Notice(clock, () => events.emit("drawn", undefined));
     this.window = new Window(
-      { id: windowId(options.windowId), pane, place: (outer) => this.layoutAt(outer) },
+      { id: windowId(options.windowId), pane, layoutAt: (outer) => this.layoutAt(outer) },
       { rows: options.rows, cols: options.cols },
     );
-    events.on("exited", () => this.questions.end());
+    events.on("exited", () => this.questions.endAll());
     pane.events.on("alternate", (active) => this.elements.setChildAlternate(active));
     this.lifetime = new Lifetime({
       pane,
@@ -113,7 +108,7 @@ export class Session<P extends PaneRef = PaneRef> {
       registry,
       settings: options.settings,
       name: () => this.currentName,
-      over: (gone) => {
+      onEnd: (gone) => {
         this.elements.dispose();
         this.keyboard.dispose();
         this.questions.dispose();
@@ -123,7 +118,7 @@ export class Session<P extends PaneRef = PaneRef> {
     });
   }
 
-  private drawing(clock: Clock): ElementStore {
+  private createElements(clock: Clock): ElementStore {
     return new ElementStore({
       limits: this.options.settings.elements,
       newId: () => crypto.randomUUID(),
@@ -132,20 +127,20 @@ export class Session<P extends PaneRef = PaneRef> {
         return () => timer[Symbol.dispose]();
       },
       onChange: (change) => {
-        if (change.layout) void this.layOut();
+        if (change.layout) void this.layOutPanes();
         if (change.mode) this.events.emit("screenMode", this.elements.screenMode);
         this.events.emit("drawn", undefined);
       },
     });
   }
 
-  private keys(clock: Clock): Keyboard {
+  private createKeyboard(clock: Clock): Keyboard {
     return new Keyboard({
       clock,
-      overheard: () => this.events.count("typed") > 0,
+      hasSubscribers: () => this.events.count("typed") > 0,
       typed: (key) => {
         const target = this.elements.focused;
-        this.events.emit("typed", { ...key, pane: this.typedIn, ...(target === null ? {} : { target }) });
+        this.events.emit("typed", { ...key, pane: this.typedPane, ...(target === null ? {} : { target }) });
       },
       modeChanged: (mode) => {
         if (mode === "passthrough") this.elements.unfocus();
@@ -156,12 +151,12 @@ export class Session<P extends PaneRef = PaneRef> {
     });
   }
 
-  private asking(clock: Clock): Questions {
+  private createQuestions(clock: Clock): Questions {
     return new Questions({
       clock,
       newId: () => crypto.randomUUID(),
-      people: () => this.viewers.people,
-      isNoticed: () => this.options.isNoticed?.() === true,
+      countPeople: () => this.viewers.peopleCount,
+      hasNotice: () => this.options.isNoticed?.() === true,
       secrets: this.pane.secrets,
       programState: (id) => this.pane.stateIn?.(id) ?? this.pane.state(),
       takenOver: (id) => {
@@ -176,23 +171,23 @@ export class Session<P extends PaneRef = PaneRef> {
 
   /** Shows a line at the edge, outside of all panels; null removes it. */
   setStatus(status: StatusLine | null): void {
-    const before = this.line;
-    this.line = status;
-    if (before?.position !== status?.position) void this.layOut();
+    const before = this.statusLine;
+    this.statusLine = status;
+    if (before?.position !== status?.position) void this.layOutPanes();
     this.events.emit("drawn", undefined);
   }
 
   /** The status line, if it is shown. */
   get status(): StatusLine | null {
-    return statusRow(this.layout) === null ? null : this.line;
+    return statusRow(this.layout) === null ? null : this.statusLine;
   }
 
   /** Positions of panels on an outer screen of that size. */
   layoutAt(outer: Size): Layout {
-    const { line } = this;
-    return line === null
+    const { statusLine } = this;
+    return statusLine === null
       ? this.elements.layout(outer)
-      : withStatus(line.position, outer, (rest) => this.elements.layout(rest));
+      : withStatus(statusLine.position, outer, (rest) => this.elements.layout(rest));
   }
 
   /** `@s3` */
@@ -210,12 +205,12 @@ export class Session<P extends PaneRef = PaneRef> {
 
   /** Whether nothing of the session may be stored on disk. */
   get isPrivate(): boolean {
-    return this.keptPrivate;
+    return this.isKeptPrivate;
   }
 
   setPrivate(on: boolean): void {
-    const hasBecome = on && !this.keptPrivate;
-    this.keptPrivate = on;
+    const hasBecome = on && !this.isKeptPrivate;
+    this.isKeptPrivate = on;
     if (hasBecome) this.events.emit("private", undefined);
   }
 
@@ -239,7 +234,7 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /** The registry has given the session another name. */
-  renamedTo(name: string): void {
+  setName(name: string): void {
     if (name === this.currentName) return;
     const old_name = this.currentName;
     this.currentName = name;
@@ -300,9 +295,9 @@ export class Session<P extends PaneRef = PaneRef> {
         crashed: this.options.crashed,
         port: this.port ?? undefined,
         idle_limit: this.options.idleLimit,
-        ends: this.ends ?? undefined,
+        ends: this.ending ?? undefined,
       }),
-      ...(this.keptPrivate ? { private: true } : {}),
+      ...(this.isKeptPrivate ? { private: true } : {}),
       ...(this.allowedAgents.size === 0 ? {} : { agents_allowed: [...this.allowedAgents] }),
     };
   }
@@ -329,8 +324,8 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /** The session ends then unless it is used: people are warned. */
-  willEnd(ends: SessionEnding | null): void {
-    this.ends = ends;
+  setEnding(ends: SessionEnding | null): void {
+    this.ending = ends;
     this.events.emit("info", undefined);
     if (ends !== null) this.events.emit("warned", ends);
   }
@@ -358,7 +353,7 @@ export class Session<P extends PaneRef = PaneRef> {
     const adding = normalizeTags(change.add_tags).filter((tag) => !this.tagSet.has(tag));
     const removing = [...new Set(change.remove_tags)].filter((tag) => this.tagSet.has(tag));
     const { name } = change;
-    if (name !== undefined && name !== this.currentName) this.renamedTo(await this.registry.rename(name));
+    if (name !== undefined && name !== this.currentName) this.setName(await this.registry.rename(name));
     if (change.private !== undefined) this.setPrivate(change.private);
     for (const tag of adding) this.tagSet.add(tag);
     if (adding.length > 0) this.events.emit("tagged", { added: adding, removed: [], tags: this.tags });
@@ -373,12 +368,12 @@ export class Session<P extends PaneRef = PaneRef> {
    * @throws WshError size_held
    */
   async setSize(size: Size, force: boolean): Promise<void> {
-    if (!force && this.viewers.decide) {
+    if (!force && this.viewers.hasDeciding) {
       const { rows, cols } = this.size;
       const message = `attached terminals decide the size of session '${this.name}' (${cols}x${rows})`;
       throw new WshError("size_held", message, { rows, cols });
     }
-    this.viewers.impose(size);
+    this.viewers.imposeSize(size);
     await this.resize();
   }
 
@@ -393,8 +388,8 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /** Gives the program the part of the outer size without panels. */
-  async layOut(): Promise<void> {
-    await this.window.layOut();
+  async layOutPanes(): Promise<void> {
+    await this.window.layOutPane();
     this.events.emit("listed", undefined);
   }
 
@@ -404,14 +399,18 @@ export class Session<P extends PaneRef = PaneRef> {
    */
   typed(viewer: number, bytes: Uint8Array, to: TypedInput = this.pane, flags = to.flags(), byAgent = false): void {
     to.activity.record();
-    this.typedIn = to.id;
+    this.typedPane = to.id;
     if (!this.keyboard.type(viewer, bytes, hidesTypedText(flags))) return;
-    this.submitted.typed(to.id, bytes, { viewer, at: this.clock.now(), wall: this.clock.wall() });
+    this.submittedLines.noteInput(to.id, bytes, {
+      viewer,
+      submittedAt: this.clock.now(),
+      submittedWallTime: this.clock.wall(),
+    });
     to.typed(bytes, flags, byAgent);
   }
 
   /** A streaming client connected or disconnected. */
-  streamOpened(): () => void {
+  openStream(): () => void {
     this.streams++;
     this.events.emit("info", undefined);
     let open = true;

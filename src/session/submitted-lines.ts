@@ -14,28 +14,28 @@ function hasEnter(bytes: Uint8Array): boolean {
   return bytes.includes(ESCAPE) && KITTY_ENTER.test(Buffer.from(bytes).toString("latin1"));
 }
 
-export interface SubmittedBy {
+export interface Submission {
   readonly viewer: number;
   /** On the session's monotonic clock, in ms. */
-  readonly at: number;
+  readonly submittedAt: number;
   /** Unix time in ms. */
-  readonly wall: number;
+  readonly submittedWallTime: number;
 }
 
 export class SubmittedLines {
-  private readonly newest = new Map<string, SubmittedBy>();
+  private readonly newestByPane = new Map<string, Submission>();
 
   /** Runs per key. */
-  typed(pane: string, bytes: Uint8Array, entered: SubmittedBy): void {
+  noteInput(pane: string, bytes: Uint8Array, entered: Submission): void {
     if (!hasEnter(bytes)) return;
-    this.newest.delete(pane);
-    this.newest.set(pane, entered);
-    const [oldest] = this.newest.keys();
-    if (this.newest.size > MAX_PANES && oldest !== undefined) this.newest.delete(oldest);
+    this.newestByPane.delete(pane);
+    this.newestByPane.set(pane, entered);
+    const [oldest] = this.newestByPane.keys();
+    if (this.newestByPane.size > MAX_PANES && oldest !== undefined) this.newestByPane.delete(oldest);
   }
 
   /** Null: none is recorded. */
-  in(pane: string): SubmittedBy | null {
-    return this.newest.get(pane) ?? null;
+  lastSubmission(pane: string): Submission | null {
+    return this.newestByPane.get(pane) ?? null;
   }
 }

@@ -9,11 +9,11 @@
 /** Values remembered of each variable. */
 const MAX_VALUES = 16;
 
-export class Brought {
+export class TerminalVariables {
   private readonly values = new Map<string, { now: string | null; readonly given: string[] }>();
 
   /** The initial environment of the session's programs. */
-  begin(env: Readonly<Record<string, string | undefined>>, names: readonly string[]): void {
+  setInitial(env: Readonly<Record<string, string | undefined>>, names: readonly string[]): void {
     for (const name of names) {
       const value = env[name];
       if (value !== undefined) this.values.set(name, { now: value, given: [value] });
@@ -21,10 +21,10 @@ export class Brought {
   }
 
   /** @returns whether anything has changed */
-  bring(brought: Readonly<Record<string, string>>, names: readonly string[]): boolean {
+  update(variables: Readonly<Record<string, string>>, names: readonly string[]): boolean {
     let isChanged = false;
     for (const name of names) {
-      const now = brought[name] ?? null;
+      const now = variables[name] ?? null;
       const before = this.values.get(name);
       if (before === undefined && now === null) continue;
       const value = before ?? { now: null, given: [] };
@@ -48,7 +48,7 @@ export class Brought {
   }
 
   /** Values of a variable that programs of the session may have got from here. */
-  givenOf(name: string): readonly string[] {
+  issuedValues(name: string): readonly string[] {
     return this.values.get(name)?.given ?? [];
   }
 }

@@ -129,7 +129,7 @@ export interface PaneRef extends TypedInput {
     readableUntil: number | null;
     restart(): Promise<void>;
     end(reason?: EndReason): Promise<void>;
-    endTold(): void;
+    noteEndReported(): void;
   };
   info(state?: SessionState): Omit<PaneInfo, "index" | "active">;
   /** The windows, if it represents several panes. */

@@ -20,7 +20,7 @@ export class ViewerKeys {
 
   constructor(
     private readonly clock: Clock,
-    private readonly tell: (events: readonly InputEvent[], viewer: number) => void,
+    private readonly onEvents: (events: readonly InputEvent[], viewer: number) => void,
     /** 0: keys arrive complete, since another reader has waited for their end. */
     private readonly escapeMs = ESCAPE_MS,
   ) {}
@@ -31,8 +31,8 @@ export class ViewerKeys {
     decoder.timer?.[Symbol.dispose]();
     const { events, state } = decodeKeys(decoder.state, bytes);
     decoder.state = state;
-    this.tell(events, viewer);
-    if (this.escapeMs > 0) this.arm(viewer, decoder);
+    this.onEvents(events, viewer);
+    if (this.escapeMs > 0) this.armTimer(viewer, decoder);
     else if (isWaiting(decoder.state)) this.flush(viewer, decoder);
   }
 
@@ -46,18 +46,18 @@ export class ViewerKeys {
     for (const viewer of [...this.decoders.keys()]) this.forget(viewer);
   }
 
-  private arm(viewer: number, decoder: Decoder): void {
+  private armTimer(viewer: number, decoder: Decoder): void {
     decoder.timer = !isWaiting(decoder.state)
       ? null
       : this.clock.after(this.escapeMs, () => {
           this.flush(viewer, decoder);
-          this.arm(viewer, decoder);
+          this.armTimer(viewer, decoder);
         });
   }
 
   private flush(viewer: number, decoder: Decoder): void {
     const { events, state } = flushKeys(decoder.state);
     decoder.state = state;
-    this.tell(events, viewer);
+    this.onEvents(events, viewer);
   }
 }

@@ -23,7 +23,7 @@ export interface OpenedView {
 export type SizePolicy = "latest" | "smallest";
 
 /** The socket of another session. */
-export interface SessionPlace {
+export interface SessionAddress {
   readonly socket: string;
   /** Its number. */
   readonly number: number;
@@ -42,18 +42,18 @@ export interface ViewerFocus {
   /** Time of its last key, in ms since 1970; null: never. */
   readonly lastKey: number | null;
   /** Whether the terminal itself rings for a pane's bell. */
-  rings(pane: string): boolean;
+  ringsFor(pane: string): boolean;
 }
 
 export interface Viewer {
   readonly id: number;
   readonly size: Size;
   /** Whether it has no influence on the session's size. */
-  readonly follows: boolean;
+  readonly isFollower: boolean;
   /** Whether it decides the size only while all others are observers as well. */
-  readonly observes: boolean;
+  readonly isObserver: boolean;
   /** Contents of a terminal with a separate active window that the session does not show now. */
-  readonly shown: { readonly isIndependent?: boolean; readonly isApart?: boolean; shows(pane: string): boolean };
+  readonly shownContent: { readonly isIndependent?: boolean; readonly isApart?: boolean; shows(pane: string): boolean };
   /** Name for people of a terminal in a page; null for any other terminal. */
   readonly page: string | null;
   /** Path of the terminal's device, if it is on this machine; else null. */
@@ -62,23 +62,23 @@ export interface Viewer {
   readonly since: number;
   readonly readOnly: boolean;
   /** The person there, with their rights. */
-  readonly by: Acting;
+  readonly acting: Acting;
   /** Called when the session's size has changed. */
   sizeChanged(): void;
   /** The settings have changed: the client reads its settings again. */
   settingsChanged(): void;
   readonly focus: ViewerFocus;
   /** Variables that it brings; null: none. */
-  readonly brought: Readonly<Record<string, string>> | null;
+  readonly variables: Readonly<Record<string, string>> | null;
   readonly notifications: NotificationSupport;
   /** Sends a bell or notification. @param text bytes for the terminal */
   alert(text: string): void;
   /** The session ends this terminal's stream. */
   end(reason: ViewerEnd): void;
   /** Switches to another session. @throws WshError nested_session when it would show itself */
-  go(place: SessionPlace): Promise<void>;
+  switchTo(place: SessionAddress): Promise<void>;
   /** Shows the person a temporary message. */
-  say(text: string): void;
+  showMessage(text: string): void;
   readonly ownView: {
     /** Opens a dialog or copy mode there, or another session. @throws WshError */
     open(view: OpenedView): Promise<void>;
@@ -86,7 +86,7 @@ export interface Viewer {
     readonly isInCopyMode: boolean;
   };
   /** Whether this is a session that shows this one as a view, and composes its pictures. */
-  readonly composed: boolean;
+  readonly isComposed: boolean;
   /** Sends an event to the session that has the pane as a guest; null: another viewer. */
   readonly report: ((event: object) => void) | null;
   /** Environment for programs started for the person: it locates their agents and screens. */
@@ -106,21 +106,21 @@ export type ViewerEnd =
 export class Viewers {
   private readonly viewers = new Map<number, Viewer>();
   /** Ids of the terminals that decide the size, in the order in which they last acted, newest last. */
-  private order: number[] = [];
+  private actingOrder: number[] = [];
   /** The size that a call has set since a terminal last acted. */
-  private imposed: Size | null = null;
+  private imposedSize: Size | null = null;
   /** Unix time in ms at which a terminal or page attached last; null: never. */
   attachedAt: number | null = null;
   /** View for the next terminal, since none was attached. */
-  private awaited: OpenedView | null = null;
+  private awaitedView: OpenedView | null = null;
 
   /**
-   * @param changed called when a terminal attaches, detaches or changes its size; null: whether it is watched has
+   * @param onChange called when a terminal attaches, detaches or changes its size; null: whether it is watched has
    * changed
    */
   constructor(
     private readonly settings: { readonly sizePolicy: SizePolicy },
-    private readonly changed: (change: ViewerChange | null) => void = () => {},
+    private readonly onChange: (change: ViewerChange | null) => void = () => {},
   ) {}
 
   get count(): number {
@@ -128,7 +128,7 @@ export class Viewers {
   }
 
   /** Attached terminals that are not read-only: their own elements take rows, and are drawn for no other terminal. */
-  get terminals(): number {
+  get terminalCount(): number {
     return this.all.filter(({ page, readOnly }) => page === null && !readOnly).length;
   }
 
@@ -142,27 +142,27 @@ export class Viewers {
   }
 
   /** Number of terminals at which a person can type. */
-  get people(): number {
-    return this.order.filter((id) => this.viewers.get(id)?.focus.isWatched).length;
+  get peopleCount(): number {
+    return this.actingOrder.filter((id) => this.viewers.get(id)?.focus.isWatched).length;
   }
 
   /** Whether a terminal that can type shows a pane. */
-  show(pane: string): boolean {
-    return this.order.some((id) => {
+  isShown(pane: string): boolean {
+    return this.actingOrder.some((id) => {
       const viewer = this.viewers.get(id);
-      return viewer?.focus.isWatched === true && viewer.shown.shows(pane);
+      return viewer?.focus.isWatched === true && viewer.shownContent.shows(pane);
     });
   }
 
   /** A person has come to a viewer or has left it. */
-  watchedChanged(): void {
-    this.changed(null);
+  noteWatchedChange(): void {
+    this.onChange(null);
   }
 
   /** Shows a message at one terminal, or at each. @returns how many */
-  say(message: string, client?: number): number {
+  showMessage(message: string, client?: number): number {
     const shown = this.terminalsOfPeople.filter(({ id }) => client === undefined || id === client);
-    for (const viewer of shown) viewer.say(message);
+    for (const viewer of shown) viewer.showMessage(message);
     return shown.length;
   }
 
@@ -170,19 +170,19 @@ export class Viewers {
    * Opens a view at one terminal, the one in use, or the next one. @returns the terminals that opened it @throws
    * WshError
    */
-  async open(view: OpenedView, client?: number): Promise<number> {
+  async openView(view: OpenedView, client?: number): Promise<number> {
     const terminals = this.terminalsOfPeople;
     const used =
       terminals.find(({ id }) => id === (client ?? this.inUse)) ??
       (client === undefined ? terminals.at(-1) : undefined);
-    this.awaited =
+    this.awaitedView =
       used === undefined && client === undefined && view.view !== "go" && view.act === undefined ? view : null;
     await used?.ownView.open(view);
     return used === undefined ? 0 : 1;
   }
 
   private get terminalsOfPeople(): readonly Viewer[] {
-    return this.all.filter(({ composed, readOnly }) => !composed && !readOnly);
+    return this.all.filter(({ isComposed, readOnly }) => !isComposed && !readOnly);
   }
 
   get all(): readonly Viewer[] {
@@ -191,79 +191,79 @@ export class Viewers {
 
   /** The newest viewer's environment, with the person's agents and screens. */
   get environment(): Readonly<Record<string, string>> {
-    return this.all.findLast(({ readOnly, composed }) => !readOnly && !composed)?.environment ?? {};
+    return this.all.findLast(({ readOnly, isComposed }) => !readOnly && !isComposed)?.environment ?? {};
   }
 
   add(viewer: Viewer): void {
     this.viewers.set(viewer.id, viewer);
-    if (!viewer.composed) this.attachedAt = viewer.since;
-    this.acted(viewer.id);
-    this.changed({ event: "attached", viewer });
-    if (this.awaited !== null) void this.open(this.awaited).catch(() => {});
+    if (!viewer.isComposed) this.attachedAt = viewer.since;
+    this.noteAct(viewer.id);
+    this.onChange({ event: "attached", viewer });
+    if (this.awaitedView !== null) void this.openView(this.awaitedView).catch(() => {});
   }
 
   remove(id: number): void {
     const viewer = this.viewers.get(id);
     this.viewers.delete(id);
-    this.order = this.order.filter((known) => known !== id);
-    if (viewer !== undefined) this.changed({ event: "detached", viewer });
+    this.actingOrder = this.actingOrder.filter((known) => known !== id);
+    if (viewer !== undefined) this.onChange({ event: "detached", viewer });
   }
 
   /** A terminal has changed its size. */
-  resized(id: number): void {
-    this.acted(id);
+  noteResize(id: number): void {
+    this.noteAct(id);
     const viewer = this.viewers.get(id);
-    if (viewer !== undefined) this.changed({ event: "client_resized", viewer });
+    if (viewer !== undefined) this.onChange({ event: "client_resized", viewer });
   }
 
   /** Id of the terminal in use: the last one that attached, typed or changed its size; null: none did. */
   get inUse(): number | null {
-    return this.order.at(-1) ?? null;
+    return this.actingOrder.at(-1) ?? null;
   }
 
   /** Whether a terminal that decides the size is attached. */
-  get decide(): boolean {
+  get hasDeciding(): boolean {
     return this.deciding.length > 0;
   }
 
   /** A call sets the size. */
-  impose(size: Size): void {
-    this.imposed = size;
+  imposeSize(size: Size): void {
+    this.imposedSize = size;
   }
 
   /** A terminal attached, typed or was resized. @returns whether the size may have changed */
-  acted(id: number): boolean {
+  noteAct(id: number): boolean {
     const viewer = this.viewers.get(id);
     if (viewer?.readOnly !== false) return false;
-    const wasNewest = this.order.at(-1) === id;
-    if (!wasNewest) this.order = [...this.order.filter((known) => known !== id), id];
-    const wasImposed = this.imposed !== null && this.deciding.includes(viewer);
-    if (wasImposed) this.imposed = null;
+    const wasNewest = this.actingOrder.at(-1) === id;
+    if (!wasNewest) this.actingOrder = [...this.actingOrder.filter((known) => known !== id), id];
+    const wasImposed = this.imposedSize !== null && this.deciding.includes(viewer);
+    if (wasImposed) this.imposedSize = null;
     return wasImposed || !wasNewest;
   }
 
   /** The terminals that decide the size, in the order in which they last acted. */
   private get deciding(): Viewer[] {
-    const asked = this.order
+    const asked = this.actingOrder
       .flatMap((id) => this.viewers.get(id) ?? [])
-      .filter(({ follows, shown }) => !follows && shown.isApart !== true);
-    const own = asked.filter(({ observes }) => !observes);
+      .filter(({ isFollower, shownContent }) => !isFollower && shownContent.isApart !== true);
+    const own = asked.filter(({ isObserver }) => !isObserver);
     return own.length === 0 ? asked : own;
   }
 
   /** The size requested last; null: none was requested, and the session keeps its size. */
   size(): Size | null {
-    if (this.imposed !== null) return this.imposed;
+    if (this.imposedSize !== null) return this.imposedSize;
     const asked = this.deciding;
-    const isOwn = ({ shown }: Viewer): boolean => shown.isIndependent === true;
+    const isOwn = ({ shownContent }: Viewer): boolean => shownContent.isIndependent === true;
     const shared = asked.filter((viewer) => !isOwn(viewer));
     const counted = this.settings.sizePolicy === "latest" ? shared.slice(-1) : shared;
-    return smallest([...counted, ...asked.filter(isOwn)].map(({ size }) => size));
+    return smallestSize([...counted, ...asked.filter(isOwn)].map(({ size }) => size));
   }
 }
 
 /** The largest size that fits into each; null: there are none. */
-export function smallest(sizes: readonly Size[]): Size | null {
+export function smallestSize(sizes: readonly Size[]): Size | null {
   if (sizes.length === 0) return null;
   return { rows: Math.min(...sizes.map(({ rows }) => rows)), cols: Math.min(...sizes.map(({ cols }) => cols)) };
 }

@@ -11,28 +11,28 @@ import type { Size } from "../protocol/size.ts";
 import type { PaneRef } from "./types.ts";
 
 /** A terminal smaller than this is probably a squeezed window: programs are unusable there. */
-const USABLE: Size = { rows: 5, cols: 20 };
+const USABLE_SIZE: Size = { rows: 5, cols: 20 };
 
 interface WindowPort {
   readonly id: string;
   readonly pane: PaneRef;
   /** Returns the positions of the session's panels at an outer size. */
-  place(outer: Size): Layout;
+  layoutAt(outer: Size): Layout;
 }
 
 export class Window {
-  private outer: Size;
+  private outerSize: Size;
   /** The newest size that programs can work with, or the first. */
-  private usable: Size;
-  private placed: Layout;
+  private usableSize: Size;
+  private placedLayout: Layout;
 
   constructor(
     private readonly port: WindowPort,
     size: Size,
   ) {
-    this.outer = size;
-    this.usable = size;
-    this.placed = layoutPanels([], size);
+    this.outerSize = size;
+    this.usableSize = size;
+    this.placedLayout = layoutPanels([], size);
   }
 
   get id(): string {
@@ -40,37 +40,37 @@ export class Window {
   }
 
   get size(): Size {
-    return this.outer;
+    return this.outerSize;
   }
 
   /** The positions of panels on the outer screen, and the remaining size for the pane. */
   get layout(): Layout {
-    return this.placed;
+    return this.placedLayout;
   }
 
   /** The size after the last terminal has left, if it changes: a size usable only for that terminal is replaced. */
   get unattendedSize(): Size | null {
-    const { rows, cols } = this.outer;
-    return rows < USABLE.rows || cols < USABLE.cols ? this.usable : null;
+    const { rows, cols } = this.outerSize;
+    return rows < USABLE_SIZE.rows || cols < USABLE_SIZE.cols ? this.usableSize : null;
   }
 
   /** Sets the outer size. @returns whether it changed */
   async resize(asked: Size): Promise<boolean> {
-    const changed = asked.rows !== this.outer.rows || asked.cols !== this.outer.cols;
-    this.outer = asked;
-    if (asked.rows >= USABLE.rows && asked.cols >= USABLE.cols) this.usable = asked;
-    await this.layOut();
+    const changed = asked.rows !== this.outerSize.rows || asked.cols !== this.outerSize.cols;
+    this.outerSize = asked;
+    if (asked.rows >= USABLE_SIZE.rows && asked.cols >= USABLE_SIZE.cols) this.usableSize = asked;
+    await this.layOutPane();
     return changed;
   }
 
   /** Gives the pane the part of the outer size without panels. */
-  async layOut(): Promise<void> {
-    this.placed = this.port.place(this.outer);
-    await this.port.pane.resize(this.placed.ptyRows, this.placed.ptyCols);
+  async layOutPane(): Promise<void> {
+    this.placedLayout = this.port.layoutAt(this.outerSize);
+    await this.port.pane.resize(this.placedLayout.ptyRows, this.placedLayout.ptyCols);
   }
 
   info(pane: Omit<PaneInfo, "index" | "active">): WindowInfo {
-    const { rows, cols } = this.outer;
+    const { rows, cols } = this.outerSize;
     const first = { index: 0, active: true };
     return { id: this.port.id, ...first, name: automaticName(pane), rows, cols, panes: [{ ...pane, ...first }] };
   }

@@ -83,7 +83,7 @@ describe("news", () => {
       focus: {
         isWatched: true,
         looksAt: () => fake.looks,
-        rings: () => fake.rings,
+        ringsFor: () => fake.rings,
         lastSeenAt: () => fake.seenAt,
         lastKey: null,
       },

@@ -100,7 +100,7 @@ describe("the keyboard", () => {
     const changes: string[] = [];
     const keyboard = new Keyboard({
       clock,
-      overheard: () => false,
+      hasSubscribers: () => false,
       typed: () => {},
       modeChanged: (mode) => changes.push(mode),
       focused: () => null,

@@ -12,7 +12,7 @@ import type { Row } from "../../protocol/grid.ts";
 import { PLACEHOLDER, withoutPictures } from "../../protocol/placeholder.ts";
 import { LinkedPictures } from "../../terminal/pictures/linked-pictures.ts";
 import type { Pixels } from "../../terminal/pictures/pixels.ts";
-import { decodePng, type IndexedImage } from "../../terminal/pictures/png.ts";
+import { decodePng, type PaletteImage } from "../../terminal/pictures/png.ts";
 
 const BAND = 6;
 /** Images whose decoded form is kept: those on a screen. */
@@ -36,7 +36,7 @@ interface Block {
 
 export class SixelPictures {
   private readonly images = new LinkedPictures();
-  private readonly decoded = new Map<Pixels, IndexedImage | null>();
+  private readonly decoded = new Map<Pixels, PaletteImage | null>();
 
   constructor(private readonly cell: Cell) {}
 
@@ -97,7 +97,7 @@ export class SixelPictures {
     return encodeSixel({ width, height, numbers, colors: image.colors });
   }
 
-  private decode(pixels: Pixels): IndexedImage | null {
+  private decode(pixels: Pixels): PaletteImage | null {
     const known = this.decoded.get(pixels);
     if (known !== undefined) return known;
     const [oldest] = this.decoded.keys();
@@ -157,7 +157,7 @@ function partAt(row: Row, x: number): readonly [id: number, row: number, col: nu
 }
 
 /** Encodes sixel graphics; transparent pixels leave the screen unchanged. @returns empty: nothing to draw */
-export function encodeSixel({ width, height, numbers, colors }: IndexedImage): string {
+export function encodeSixel({ width, height, numbers, colors }: PaletteImage): string {
   let palette = "";
   const registers = new Map<number, number>();
   let bands = "";

@@ -15,7 +15,7 @@ import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { EndReason } from "../../protocol/session.ts";
 import { hidesTypedText } from "../../pty/port.ts";
-import { hasKept } from "../../session/drawing/persistent-elements.ts";
+import { hasPersistentElements } from "../../session/drawing/persistent-elements.ts";
 import type { Session } from "../../session/session.ts";
 import type { Settings } from "../../settings/table.ts";
 import { recordIssuedNumbers } from "../files/named.ts";
@@ -86,7 +86,7 @@ export class PaneCheckpoint implements Disposable {
     const ends = pane.commands.log.on({ finished: scheduleWrite });
     let hadPersistent = false;
     const elementsDrawn = (): void => {
-      const hasPersistent = hasKept(session.elements.state());
+      const hasPersistent = hasPersistentElements(session.elements.state());
       if (hasPersistent || hadPersistent) this.scheduleWrite();
       hadPersistent = hasPersistent;
     };

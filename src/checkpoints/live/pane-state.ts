@@ -7,7 +7,7 @@ import { platform } from "../../platform/platform.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { defined } from "../../protocol/defined.ts";
 import { UNSAVED_OUTPUT } from "../../protocol/pane-numbers.ts";
-import { hasKept, keptElements } from "../../session/drawing/persistent-elements.ts";
+import { hasPersistentElements, persistentElements } from "../../session/drawing/persistent-elements.ts";
 import type { Session } from "../../session/session.ts";
 import { storedAlternate, storedLines } from "../../terminal/stored-text.ts";
 import type { Block } from "../files/blocks.ts";
@@ -103,7 +103,7 @@ export function readPaneState(
     exit: pane.exit,
     screen_line: screenTop,
     ...(includesScreen ? { cursor: terminal.cursor } : {}),
-    ...(!isMember && hasKept(drawn) ? { elements: keptElements(drawn) } : {}),
+    ...(!isMember && hasPersistentElements(drawn) ? { elements: persistentElements(drawn) } : {}),
   } satisfies Omit<PaneRecord, "saved_at" | "history" | "numbers" | "places">;
   const first = savedPart === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);
   const history: HistorySource | null =

@@ -25,7 +25,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "overlay.create": (session, input, { caller }) => {
     session.requireRunning();
     const { id } = session.elements.createOverlay(input);
-    session.makers.note("overlay", id, makerOf(caller));
+    session.makers.record("overlay", id, makerOf(caller));
     return { id };
   },
   "overlay.list": ({ elements }) => wire(elements.overlays()),
@@ -39,8 +39,8 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "panel.create": async (session, input, { caller }) => {
     session.requireRunning();
     const { id } = session.elements.createPanel(input);
-    session.makers.note("panel", id, makerOf(caller));
-    await session.layOut();
+    session.makers.record("panel", id, makerOf(caller));
+    await session.layOutPanes();
     const { ptyRows: rows, ptyCols: cols } = session.layout;
     return { id, visible: session.elements.panel(id).visible, rows, cols };
   },
@@ -65,7 +65,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
     return {};
   },
   "input.keys": async (session, { since, wait_ms }, { caller, signal }) => {
-    const read = await session.keyboard.await(since, wait_ms, { id: caller.id, signal });
+    const read = await session.keyboard.readNext(since, wait_ms, { id: caller.id, signal });
     return { ...wire(read), mode: session.keyboard.mode };
   },
   "focus.get": ({ elements }) => ({ focused: elements.focused }),

@@ -9,7 +9,7 @@ import { programsIn } from "./running.ts";
 
 export const sessionHandlers: SessionHandlers = {
   "session.get": (session) => session.info(),
-  "session.environment": ({ brought }) => ({ variables: brought.variables }),
+  "session.environment": ({ terminalVariables }) => ({ variables: terminalVariables.variables }),
   "session.update": async (session, input) => {
     await session.update(input);
     return session.info();
@@ -34,7 +34,9 @@ export const sessionHandlers: SessionHandlers = {
   "terminal.show": async ({ viewers }, { message, client, ...view }, context) => {
     // The session would be found with the person's rights, not with the caller's.
     if (view.view === "go") requireAllSessions(context, "terminal.show");
-    return { terminals: message === undefined ? await viewers.open(view, client) : viewers.say(message, client) };
+    return {
+      terminals: message === undefined ? await viewers.openView(view, client) : viewers.showMessage(message, client),
+    };
   },
   "session.resize": async (session, { force, ...size }) => {
     session.requireRunning();
@@ -61,7 +63,7 @@ export const sessionHandlers: SessionHandlers = {
     ...questions.answerBy(ask_id, answer, { ...partyOf(caller), isNotice: caller.via?.token === NOTICE_TOKEN }),
   }),
   "ask.person": ({ questions, isPrivate, exit }) => {
-    const there = questions.person();
+    const there = questions.personPresence();
     // A question that nobody sees soon is kept by another session than a private or an ended one.
     return { ...there, noticed: there.noticed === true && !isPrivate && exit === null };
   },

@@ -22,7 +22,7 @@ export interface PaneQuestions {
 const ASKER = "wsh";
 const context = { caller: { kind: "cli", id: `password:${process.pid}`, name: ASKER, connected: true } } as const;
 
-export function ownQuestions(questions: Pick<Questions, "ask" | "cancel" | "list" | "person">): PaneQuestions {
+export function ownQuestions(questions: Pick<Questions, "ask" | "cancel" | "list" | "personPresence">): PaneQuestions {
   return {
     async ask(asked, pane) {
       const asker = { id: null, label: ASKER };
@@ -30,7 +30,7 @@ export function ownQuestions(questions: Pick<Questions, "ask" | "cancel" | "list
     },
     secrets: async (pane) => questions.list().filter(({ kind, pane_id }) => kind === "secret" && pane_id === pane),
     cancel: async (id) => questions.cancel(id),
-    people: async () => questions.person().people,
+    people: async () => questions.personPresence().people,
   };
 }
 

@@ -315,7 +315,7 @@ async function stopCommand(
 function reporting<I, O>(
   handler: (pane: Pane, input: I, context: HandlerContext) => Promise<O>,
 ): (pane: Pane, input: I, context: HandlerContext) => Promise<O> {
-  return (pane, input, context) => handler(pane, input, context).finally(() => pane.lifetime.endTold());
+  return (pane, input, context) => handler(pane, input, context).finally(() => pane.lifetime.noteEndReported());
 }
 
 function status(pane: Pane): OperationOutput<"status.get"> {

@@ -209,7 +209,7 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   // A person may be using the command line.
   const agent = agentOfCaller(caller);
   if (operation.types === true && (caller.kind !== "cli" || agent !== null))
-    local.ownSession.writer.typed(agent ?? callerLabel(caller));
+    local.ownSession.writer.noteInput(agent ?? callerLabel(caller));
   if (operation.types === true) pane.sentBy = ownerOf(caller);
   const result = await withPasswordAsked(passwords, await handlerOf(ofPane, op)(pane, input, context));
   const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));

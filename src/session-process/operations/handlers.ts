@@ -19,7 +19,7 @@ export const paneHandlers: PaneHandlers = {
     return pane.agent.report(report);
   },
   "agent.prompt": promptAgent,
-  "idle.await": (...call) => awaitIdle(...call).finally(() => call[0].lifetime.endTold()),
+  "idle.await": (...call) => awaitIdle(...call).finally(() => call[0].lifetime.noteEndReported()),
   ...terminalHandlers,
   ...lineHandlers,
   ...commandHandlers,

@@ -15,7 +15,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { EventDetails } from "../../protocol/recorded-events.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Placement } from "../../session/layout/cells.ts";
-import { smallest } from "../../session/viewers.ts";
+import { smallestSize } from "../../session/viewers.ts";
 import {
   activeWindow,
   inOrderOfArrival,
@@ -147,7 +147,7 @@ export class Arrangement {
   /** The layout of panels around a window whose size depends only on its own viewers; null: the session's. */
   layoutOf(id: number): Layout | null {
     if (activeWindow(this.current).id === id) return null;
-    const outer = smallest(
+    const outer = smallestSize(
       [...this.ownWindows.values()].flatMap(({ window, outer }) => (window === id ? (outer ?? []) : [])),
     );
     return outer === null ? null : this.port.layoutAt(outer);
@@ -408,7 +408,8 @@ export class Arrangement {
   /** Its output remains readable while it is in the layout. */
   private hold(pane: string): void {
     const local = this.localOf(pane);
-    if (local !== null && !this.unsubscribers.has(pane)) this.unsubscribers.set(pane, local.ownSession.lifetime.keep());
+    if (local !== null && !this.unsubscribers.has(pane))
+      this.unsubscribers.set(pane, local.ownSession.lifetime.delayEnd());
   }
 
   private release(pane: string): void {

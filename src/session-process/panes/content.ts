@@ -23,7 +23,7 @@ import {
 import type { Size } from "../../protocol/size.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import type { PaneRef } from "../../session/types.ts";
-import { show } from "../../session/windows/changes.ts";
+import { showPane } from "../../session/windows/changes.ts";
 import { activeWindow, defaultPane, lastingActive, panesIn, type WindowEntry } from "../../session/windows/state.ts";
 import type { Arrangement, Exit } from "./arrangement.ts";
 import type { LocalPane } from "./local-pane.ts";
@@ -114,7 +114,7 @@ export class Content implements PaneRef {
     readableUntil: null as number | null,
     restart: (): Promise<void> => this.restart(),
     end: (reason?: EndReason): Promise<void> => this.end(reason === "server_stopped" ? reason : "killed"),
-    endTold: (): void => this.oldest?.pane.lifetime.endTold(),
+    noteEndReported: (): void => this.oldest?.pane.lifetime.noteEndReported(),
   };
 
   /** Owners of the private sessions that its views show. */
@@ -184,7 +184,7 @@ export class Content implements PaneRef {
 
   reveal(pane: string): void {
     const { arrangement } = this;
-    void arrangement.change(() => arrangement.commit(show(arrangement.state, pane))).catch(() => {});
+    void arrangement.change(() => arrangement.commit(showPane(arrangement.state, pane))).catch(() => {});
   }
 
   flags(): PtyFlags | null {

@@ -267,7 +267,7 @@ export class LocalPane implements PlacedPane {
    */
   setHome(home: HomeSession | null, isOffered = false): void {
     this.ownSession.isSized = home === null;
-    this.ownSession.renamedTo((home ?? this.session).name);
+    this.ownSession.setName((home ?? this.session).name);
     this.homeTracker.set(home, isOffered);
   }
 

@@ -36,7 +36,7 @@ export async function recoverGuest(
     if (arrangement.placed.get(pane) !== lost || session.lifetime.isEnding) return;
     try {
       if (!isConnected || !(await showAgain(parts, lost))) {
-        session.questions.programEnded(pane);
+        session.questions.handleProgramEnd(pane);
         await startAgain(parts, pane, env);
       }
       arrangement.assignSizes();

@@ -13,7 +13,7 @@ import { formatTarget, paneNumber, parseTarget } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
 import { linkPane, releasePane } from "../../registry/panes.ts";
 import { findSession } from "../../registry/registry.ts";
-import { onlyOne, split as splitOff } from "../../session/windows/changes.ts";
+import { lastPaneError, addSplit as splitOff } from "../../session/windows/changes.ts";
 import type { FloatChange } from "../../session/windows/floats.ts";
 import { type PaneEntry, paneEntry, takePane, windowWith } from "../../session/windows/state.ts";
 import { Connection } from "../../wire/connection.ts";
@@ -263,7 +263,7 @@ export async function moveAway(parts: SessionParts, pane: string, to: string, pl
     throw new WshError("invalid_layout", `pane '${pane}' is a view: close it instead`);
   }
   const rest = takePane(state, pane, arrangement.sizeOf(windowWith(state, pane)));
-  if (rest === null) throw onlyOne(pane);
+  if (rest === null) throw lastPaneError(pane);
   const taker = findRecipient(parts, to);
   using giving = new PaneOffer(parts, [state.panes[pane] ?? paneEntry(pane)], taker);
   const [sent] = giving.panes;

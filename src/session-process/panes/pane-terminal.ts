@@ -38,7 +38,8 @@ export function paneTerminal({ id, copyMode, pane }: LocalPane, { all, attachedA
         cursor_blink: others.cursorBlink,
       },
       attached_at: attachedAt,
-      copy_mode: copyMode.isOn || all.some(({ ownView, shown }) => ownView.isInCopyMode && shown.shows(id)),
+      copy_mode:
+        copyMode.isOn || all.some(({ ownView, shownContent }) => ownView.isInCopyMode && shownContent.shows(id)),
     };
   });
 }

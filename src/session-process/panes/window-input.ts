@@ -1,10 +1,10 @@
 /** Keys, clicks and drags in a window, directed to its panes and borders. */
 
 import type { Border, Placement } from "../../session/layout/cells.ts";
-import { borderAt, dragged, type FloatEdge, paneAt } from "../../session/layout/floats.ts";
+import { borderAt, dragFrame, type FloatEdge, paneAt } from "../../session/layout/floats.ts";
 import { dragBorder } from "../../session/layout/resize.ts";
 import type { TypedInput } from "../../session/types.ts";
-import { show } from "../../session/windows/changes.ts";
+import { showPane } from "../../session/windows/changes.ts";
 import { dragFloat } from "../../session/windows/floats.ts";
 import {
   activeWindow,
@@ -70,7 +70,7 @@ export function pointedIn(self: ShownWindow): MouseTargets {
       besidePopup(self, borderAt(self.placement, row, col), (edge) => ("float" in edge ? edge.float : null)),
     select(pane) {
       const { ownFocus } = self;
-      if (ownFocus === null) changed((state) => show(state, pane));
+      if (ownFocus === null) changed((state) => showPane(state, pane));
       else self.focus(pane);
     },
     drag(border, row, col) {
@@ -78,7 +78,7 @@ export function pointedIn(self: ShownWindow): MouseTargets {
       if ("float" in border) {
         const outer = self.placement.floats.find(({ pane }) => pane === border.float)?.outer;
         if (outer === undefined) return;
-        const box = dragged(border, outer, row, col);
+        const box = dragFrame(border, outer, row, col);
         const area = self.placement.size;
         changed((state) =>
           state.panes[border.float] === undefined ? state : dragFloat(state, border.float, box, area),

@@ -56,7 +56,7 @@ export function hasTexts(self: PlacedWindow, { id, box, label, end, float }: Pla
 
 export function framePlacesOf({ arrangement, placement, window }: PlacedWindow): FramePlaces {
   const { placed, state } = arrangement;
-  const floats = new Map(placement.floats.map(({ pane, framed }, index) => [pane, { z: index + 1, framed }]));
+  const floats = new Map(placement.floats.map(({ pane, framed }, index) => [pane, { z: index + 1, framed: framed }]));
   const panes = [...placement.boxes].map(([id, { row, col, rows, cols }]) => {
     const frame = placed.get(id)?.frame;
     const ownPlace = frame?.places?.panes[0];

@@ -37,8 +37,8 @@ export class CommandStream {
     const { ownSession, session } = local;
     this.ends = [
       session.events.on("info", () => this.letGoForOthers()),
-      ownSession.lifetime.keep(),
-      session.lifetime.keep(),
+      ownSession.lifetime.delayEnd(),
+      session.lifetime.delayEnd(),
       // The end of the whole session includes the reason.
       ownSession.events.on("destroyed", () => session.lifetime.isEnding || peer.finish()),
     ];

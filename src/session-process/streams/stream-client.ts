@@ -28,7 +28,7 @@ export class StreamClient {
     const { ownSession, session } = local;
     peer.onDrain = () => this.stream?.drained();
     this.ends = [
-      session.streamOpened(),
+      session.openStream(),
       ownSession.events.on("exited", (exit) => {
         if (ownSession.lifetime.isEnding) this.stream?.close();
         else this.exited(exit);

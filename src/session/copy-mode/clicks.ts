@@ -4,17 +4,17 @@
 const CLICK_MS = 400;
 const MOST_CLICKS = 3;
 
-export class Clicks {
-  private place = "";
+export class ClickCounter {
+  private lastPosition = "";
   private count = 0;
   private lastClickAt = Number.NEGATIVE_INFINITY;
 
-  /** @param known their number, if already counted */
-  press(place: string, known?: number): number {
+  /** @param counted their number, if already counted */
+  countPress(place: string, counted?: number): number {
     const now = performance.now();
-    const isNext = place === this.place && now - this.lastClickAt < CLICK_MS;
-    this.count = known ?? (isNext ? (this.count % MOST_CLICKS) + 1 : 1);
-    this.place = place;
+    const isNext = place === this.lastPosition && now - this.lastClickAt < CLICK_MS;
+    this.count = counted ?? (isNext ? (this.count % MOST_CLICKS) + 1 : 1);
+    this.lastPosition = place;
     this.lastClickAt = now;
     return this.count;
   }

@@ -15,10 +15,10 @@ import type { Grid } from "../../protocol/grid.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
 import { nulKey, pastedLine } from "./input.ts";
 import { Jumps, wordAt } from "./jumps.ts";
-import { Pointing } from "./mouse.ts";
-import { byCommand, byRows, columnOf, moveBy, pageOf } from "./moves.ts";
-import { Search, Searched } from "./search.ts";
-import { outputAt, type Selection, type SelectionKind, selectedText, selectionKinds, turned } from "./selection.ts";
+import { CopyModePointer } from "./mouse.ts";
+import { columnOf, moveBy, moveByCommand, moveByRows, rowsPerPage } from "./moves.ts";
+import { Search, SearchedText } from "./search.ts";
+import { outputAt, type Selection, type SelectionKind, selectedText, selectionKinds, swapEnds } from "./selection.ts";
 import { type CopyModeSource, CopyModeText, isBefore, type Point } from "./text.ts";
 import { copyModeLabel, drawCopyMode, passingLabel } from "./view.ts";
 
@@ -30,17 +30,17 @@ interface CopyModePort {
   changed(): void;
   copied(text: string): void;
   /** Shows a temporary message. */
-  say(text: string): void;
+  showMessage(text: string): void;
   /** The person has left copy mode. */
   left(): void;
 }
 
 /** A pattern being typed. */
-interface Prompt {
-  readonly forth: boolean;
+interface SearchPrompt {
+  readonly isForward: boolean;
   typed: string;
   readonly origin: Point;
-  readonly before: Search | null;
+  readonly priorSearch: Search | null;
 }
 
 export class CopyMode {
@@ -48,19 +48,19 @@ export class CopyMode {
   private top: Point;
   cursor: Point;
   /** The column that is kept when moving up and down. */
-  private wantedCol: number;
+  private preferredCol: number;
   selection: Selection | null = null;
   private search: Search | null = null;
-  private searched: Searched | null = null;
-  private forth = true;
-  private prompt: Prompt | null = null;
+  private searchedText: SearchedText | null = null;
+  private isForward = true;
+  private prompt: SearchPrompt | null = null;
   /** Whether patterns are RE2 syntax instead of plain text. */
-  private isPattern = false;
+  private isRegex = false;
   private count = 0;
-  private picture: { readonly grid: Grid; readonly news: number; readonly size: string } | null = null;
-  private over = false;
+  private cachedPicture: { readonly grid: Grid; readonly news: number; readonly size: string } | null = null;
+  private isClosed = false;
   private readonly keys: ReturnType<typeof copyModeKeys>;
-  private readonly pointing: Pointing;
+  private readonly pointing: CopyModePointer;
   private readonly jumps = new Jumps();
   /** Whether scrolling to the end with the wheel leaves copy mode. */
   private readonly leavesAtEnd: boolean;
@@ -78,11 +78,16 @@ export class CopyMode {
     this.text = new CopyModeText(source);
     this.keys = copyModeKeys(mode, bound);
     this.top = this.text.top;
-    this.cursor = byRows(this.text, this.top, source.alternateRows === null ? source.cursor.row : 0, source.cursor.col);
-    this.wantedCol = columnOf(this.text, this.cursor);
+    this.cursor = moveByRows(
+      this.text,
+      this.top,
+      source.alternateRows === null ? source.cursor.row : 0,
+      source.cursor.col,
+    );
+    this.preferredCol = columnOf(this.text, this.cursor);
     this.isPassing = press !== undefined;
     this.leavesAtEnd = this.isPassing || wheel !== undefined;
-    this.pointing = new Pointing(this);
+    this.pointing = new CopyModePointer(this);
     if (press !== undefined) this.pointing.press(press, press.clicks);
     if (wheel !== undefined) this.scroll(-wheel);
   }
@@ -93,7 +98,7 @@ export class CopyMode {
   }
 
   close(): void {
-    this.over = true;
+    this.isClosed = true;
     this.pointing.close();
   }
 
@@ -101,28 +106,29 @@ export class CopyMode {
   grid(): Grid {
     const { rows, cols } = this.text.source;
     const size = `${rows}x${cols}`;
-    const { news } = this.text;
-    if (this.picture?.size !== size) this.follow();
-    const picture = this.picture;
-    if (picture !== null && picture.news === news && picture.size === size) return picture.grid;
+    const { newLineCount } = this.text;
+    if (this.cachedPicture?.size !== size) this.scrollToCursor();
+    const picture = this.cachedPicture;
+    if (picture !== null && picture.news === newLineCount && picture.size === size) return picture.grid;
     const { text, top, cursor, selection, search, prompt, isPlain } = this;
-    const label = this.isPassing ? passingLabel(news) : copyModeLabel({ text, cursor, search }, news);
-    const typed = prompt === null ? null : `${this.isPattern ? "regex" : ""}${prompt.forth ? "/" : "?"}${prompt.typed}`;
+    const label = this.isPassing ? passingLabel(newLineCount) : copyModeLabel({ text, cursor, search }, newLineCount);
+    const typed =
+      prompt === null ? null : `${this.isRegex ? "regex" : ""}${prompt.isForward ? "/" : "?"}${prompt.typed}`;
     const grid = drawCopyMode({ text, top, cursor, selection, search, label, prompt: typed, isPlain });
-    this.picture = { grid, news, size };
+    this.cachedPicture = { grid, news: newLineCount, size };
     return grid;
   }
 
   /** Copy mode keeps the keys from now on, however it began. */
-  hold(): void {
+  keepKeys(): void {
     if (!this.isPassing) return;
     this.isPassing = false;
-    this.changed();
+    this.invalidate();
   }
 
   /** @returns whether copy mode has handled it; otherwise it goes to the program */
-  pressed(event: InputEvent): boolean {
-    if (this.over) return false;
+  handleInput(event: InputEvent): boolean {
+    if (this.isClosed) return false;
     const isTyped = event.kind === "key" || event.kind === "paste";
     if (this.isPassing && isTyped) {
       this.port.left();
@@ -131,9 +137,9 @@ export class CopyMode {
     if (event.kind === "mouse") {
       const report = parseMouse(event.raw);
       if (report !== null) this.pointing.report(report);
-    } else if (event.kind === "paste") this.type(pastedLine(event.raw));
-    else if (event.kind === "key") this.key(event.parsed ?? nulKey(event.raw));
-    this.changed();
+    } else if (event.kind === "paste") this.typeIntoPrompt(pastedLine(event.raw));
+    else if (event.kind === "key") this.handleKey(event.parsed ?? nulKey(event.raw));
+    this.invalidate();
     return true;
   }
 
@@ -143,17 +149,17 @@ export class CopyMode {
    */
   perform({ action, count, text }: CopyModeAct): boolean {
     if (!Object.hasOwn(copyModeActions, action)) return false;
-    this.hold();
-    this.act(action as CopyModeAction, count, count > 1);
-    if (this.prompt === null && text !== "") this.key({ key: text, modifiers: [] });
-    this.type(text);
-    if (this.prompt !== null) this.key({ key: "Enter", modifiers: [] });
-    this.changed();
+    this.keepKeys();
+    this.performAction(action as CopyModeAction, count, count > 1);
+    if (this.prompt === null && text !== "") this.handleKey({ key: text, modifiers: [] });
+    this.typeIntoPrompt(text);
+    if (this.prompt !== null) this.handleKey({ key: "Enter", modifiers: [] });
+    this.invalidate();
     return true;
   }
 
   /** The mouse button was released. */
-  released(): void {
+  handleRelease(): void {
     if (this.selection !== null) this.copy();
     else if (this.isPassing) this.port.left();
   }
@@ -162,36 +168,36 @@ export class CopyMode {
   scroll(rows: number): void {
     const { text } = this;
     const end = this.lastTop();
-    const next = byRows(text, this.top, rows, 0);
+    const next = moveByRows(text, this.top, rows, 0);
     this.top = isBefore(end, next) ? end : { ...next, col: text.starts(next.line)[text.rowOf(next)] ?? 0 };
     if (rows < 0 && isBefore(this.top, end)) this.isPassing = false;
     const { rows: height } = text.source;
-    const last = byRows(text, this.top, height - 1, this.wantedCol);
-    if (isBefore(this.cursor, this.top)) this.cursor = byRows(text, this.top, 0, this.wantedCol);
+    const last = moveByRows(text, this.top, height - 1, this.preferredCol);
+    if (isBefore(this.cursor, this.top)) this.cursor = moveByRows(text, this.top, 0, this.preferredCol);
     else if (isBefore(last, this.cursor)) this.cursor = last;
     if (rows > 0 && this.leavesAtEnd && this.selection === null && !isBefore(this.top, end)) this.port.left();
-    this.changed();
+    this.invalidate();
   }
 
   /** The position shown in a row and column. */
-  placeAt(row: number, col: number): Point {
-    return byRows(this.text, this.top, row, col);
+  positionAt(row: number, col: number): Point {
+    return moveByRows(this.text, this.top, row, col);
   }
 
   /** Moves the cursor, and the view with it. */
-  go(point: Point, keepsColumn = false): void {
+  moveCursor(point: Point, keepsColumn = false): void {
     this.cursor = point;
-    if (!keepsColumn) this.wantedCol = columnOf(this.text, point);
+    if (!keepsColumn) this.preferredCol = columnOf(this.text, point);
     if (this.selection !== null) this.selection = { ...this.selection, head: point };
-    this.follow();
-    this.changed();
+    this.scrollToCursor();
+    this.invalidate();
   }
 
-  choose(selection: Selection | null): void {
+  setSelection(selection: Selection | null): void {
     this.selection = selection;
     if (selection !== null) this.cursor = selection.head;
-    this.follow();
-    this.changed();
+    this.scrollToCursor();
+    this.invalidate();
   }
 
   /** Copies the selection; stays in copy mode. @returns whether there was one */
@@ -203,8 +209,8 @@ export class CopyMode {
     return true;
   }
 
-  private changed(): void {
-    this.picture = null;
+  private invalidate(): void {
+    this.cachedPicture = null;
     this.port.changed();
   }
 
@@ -212,12 +218,12 @@ export class CopyMode {
   private lastTop(): Point {
     const { text } = this;
     const bottom = { line: text.last, col: Math.max(0, text.cells(text.last).length - 1) };
-    const top = byRows(text, bottom, 1 - text.source.rows, 0);
+    const top = moveByRows(text, bottom, 1 - text.source.rows, 0);
     return isBefore(top, text.top) ? text.top : top;
   }
 
   /** Moves the view so that it contains the cursor. */
-  private follow(): void {
+  private scrollToCursor(): void {
     const { text, cursor } = this;
     // A pattern being typed covers the last row.
     const rows = Math.max(1, text.source.rows - (this.prompt === null ? 0 : 1));
@@ -225,20 +231,20 @@ export class CopyMode {
     this.top = { line: this.top.line, col: text.starts(this.top.line)[text.rowOf(this.top)] ?? 0 };
     const row = { line: cursor.line, col: text.starts(cursor.line)[text.rowOf(cursor)] ?? 0 };
     if (isBefore(row, this.top)) this.top = row;
-    else if (isBefore(byRows(text, this.top, rows - 1, Number.MAX_SAFE_INTEGER), row))
-      this.top = byRows(text, row, 1 - rows, 0);
+    else if (isBefore(moveByRows(text, this.top, rows - 1, Number.MAX_SAFE_INTEGER), row))
+      this.top = moveByRows(text, row, 1 - rows, 0);
   }
 
-  private key(parsed: ParsedKey | null): void {
+  private handleKey(parsed: ParsedKey | null): void {
     if (parsed === null) return;
     const name = [...parsed.modifiers, parsed.key].join("+");
     if (this.prompt !== null) {
-      this.promptKey(name, parsed);
+      this.handlePromptKey(name, parsed);
       return;
     }
-    const jumped = this.jumps.typed(this.text, this.cursor, parsed);
+    const jumped = this.jumps.handleKey(this.text, this.cursor, parsed);
     if (jumped !== null) {
-      this.go(jumped);
+      this.moveCursor(jumped);
       return;
     }
     if (/^[0-9]$/.test(name) && (name !== "0" || this.count > 0)) {
@@ -249,32 +255,32 @@ export class CopyMode {
     const isCounted = this.count > 0;
     this.count = 0;
     const action = this.keys[name];
-    if (action != null) this.act(action, count, isCounted);
+    if (action != null) this.performAction(action, count, isCounted);
   }
 
-  private act(action: CopyModeAction, count: number, isCounted: boolean): void {
+  private performAction(action: CopyModeAction, count: number, isCounted: boolean): void {
     const { text, cursor } = this;
-    const page = pageOf(action, text.source.rows);
+    const page = rowsPerPage(action, text.source.rows);
     if (page !== 0) {
       this.scroll(page * count);
-      this.go(byRows(text, cursor, page * count, this.wantedCol), true);
+      this.moveCursor(moveByRows(text, cursor, page * count, this.preferredCol), true);
       return;
     }
     const moved =
-      this.jumps.act(action, text, cursor, count) ??
+      this.jumps.perform(action, text, cursor, count) ??
       moveBy(action, text, {
         from: cursor,
         count,
-        preferredCol: this.wantedCol,
-        shown: (row) => this.placeAt(row, 0),
+        preferredCol: this.preferredCol,
+        rowStart: (row) => this.positionAt(row, 0),
       });
     if (moved !== null) {
-      this.go(moved, action === "up" || action === "down");
+      this.moveCursor(moved, action === "up" || action === "down");
       return;
     }
     const kind = selectionKinds[action];
     if (kind !== undefined) {
-      this.toggle(kind);
+      this.toggleSelection(kind);
       return;
     }
     const numbered = isCounted ? Math.min(text.last, text.first + count - 1) : null;
@@ -286,46 +292,46 @@ export class CopyMode {
         this.scroll(count);
         break;
       case "top":
-        this.go({ line: numbered ?? text.first, col: 0 });
+        this.moveCursor({ line: numbered ?? text.first, col: 0 });
         break;
       case "bottom":
         text.refresh();
-        this.searched = null;
+        this.searchedText = null;
         if (this.search !== null) this.search = this.searchFor(this.search.pattern, this.search.compiled);
-        this.go({ line: numbered ?? text.last, col: 0 });
+        this.moveCursor({ line: numbered ?? text.last, col: 0 });
         break;
       case "command_back":
       case "command_forth":
-        this.toCommand(action === "command_forth", count);
+        this.moveToCommand(action === "command_forth", count);
         break;
       case "search_forth":
       case "search_back":
-        this.forth = action === "search_forth";
-        this.searched ??= new Searched(this.text);
-        this.prompt = { forth: this.forth, typed: "", origin: cursor, before: this.search };
+        this.isForward = action === "search_forth";
+        this.searchedText ??= new SearchedText(this.text);
+        this.prompt = { isForward: this.isForward, typed: "", origin: cursor, priorSearch: this.search };
         break;
       case "match_forth":
       case "match_back":
         for (let repetition = 0; repetition < count; repetition++)
-          this.toMatch(this.forth === (action === "match_forth"));
+          this.moveToMatch(this.isForward === (action === "match_forth"));
         break;
       case "word_search_forth":
       case "word_search_back":
-        this.forth = action === "word_search_forth";
+        this.isForward = action === "word_search_forth";
         this.search = this.searchFor(wordAt(text, cursor));
-        this.toMatch(this.forth);
+        this.moveToMatch(this.isForward);
         break;
       case "select_output": {
         const output = outputAt(text, cursor);
-        if (typeof output === "string") this.port.say(output);
-        else this.choose(output);
+        if (typeof output === "string") this.port.showMessage(output);
+        else this.setSelection(output);
         break;
       }
       case "other_end":
-        this.choose(turned(this.selection));
+        this.setSelection(swapEnds(this.selection));
         break;
       case "copy":
-        if (this.selection === null) this.port.say("no selection: v starts one, V selects lines");
+        if (this.selection === null) this.port.showMessage("no selection: v starts one, V selects lines");
         else if (this.copy()) this.port.left();
         break;
       case "copy_line":
@@ -334,81 +340,82 @@ export class CopyMode {
         break;
       case "cancel":
         if (this.selection === null) this.port.left();
-        else this.choose(null);
+        else this.setSelection(null);
         break;
       case "leave":
         this.port.left();
     }
   }
 
-  private toggle(kind: SelectionKind): void {
+  private toggleSelection(kind: SelectionKind): void {
     const { selection, cursor } = this;
-    if (selection?.kind === kind) this.choose(null);
-    else this.choose({ kind, anchor: selection?.anchor ?? cursor, head: cursor });
+    if (selection?.kind === kind) this.setSelection(null);
+    else this.setSelection({ kind, anchor: selection?.anchor ?? cursor, head: cursor });
   }
 
-  private toCommand(forth: boolean, count: number): void {
-    const line = byCommand(this.text, this.cursor.line, forth, count);
+  private moveToCommand(forth: boolean, count: number): void {
+    const line = moveByCommand(this.text, this.cursor.line, forth, count);
     if (line === this.cursor.line) {
-      this.port.say(forth ? "no command below" : "no command above");
+      this.port.showMessage(forth ? "no command below" : "no command above");
       return;
     }
     // The command moves to the top of the view, its output below.
-    this.go({ line, col: 0 });
+    this.moveCursor({ line, col: 0 });
     this.top = this.cursor;
     const end = this.lastTop();
     if (isBefore(end, this.top)) this.top = end;
-    this.changed();
+    this.invalidate();
   }
 
-  private toMatch(forth: boolean): void {
+  private moveToMatch(forth: boolean): void {
     const { search, text } = this;
     if (search === null) {
-      this.port.say("no search yet: / searches");
+      this.port.showMessage("no search yet: / searches");
       return;
     }
-    const match = search.next(text, this.cursor, forth);
-    if (match === null) this.port.say("no match");
-    else this.go({ line: match.line, col: match.col });
+    const match = search.nextMatch(text, this.cursor, forth);
+    if (match === null) this.port.showMessage("no match");
+    else this.moveCursor({ line: match.line, col: match.col });
   }
 
-  private promptKey(name: string, { key, modifiers }: ParsedKey): void {
+  private handlePromptKey(name: string, { key, modifiers }: ParsedKey): void {
     const { prompt } = this;
     if (prompt === null) return;
     if (name === "Escape" || name === "ctrl+c" || name === "ctrl+g") {
       this.prompt = null;
-      this.search = prompt.before;
-      this.go(prompt.origin);
+      this.search = prompt.priorSearch;
+      this.moveCursor(prompt.origin);
     } else if (name === "Enter") {
       this.prompt = null;
-      if (prompt.typed === "") this.search = prompt.before;
-      if (prompt.typed === "" && prompt.before !== null) this.toMatch(prompt.forth);
-    } else if (name === "Backspace" || name === "ctrl+h") this.edit(Array.from(prompt.typed).slice(0, -1).join(""));
-    else if (name === "ctrl+u") this.edit("");
+      if (prompt.typed === "") this.search = prompt.priorSearch;
+      if (prompt.typed === "" && prompt.priorSearch !== null) this.moveToMatch(prompt.isForward);
+    } else if (name === "Backspace" || name === "ctrl+h")
+      this.editPrompt(Array.from(prompt.typed).slice(0, -1).join(""));
+    else if (name === "ctrl+u") this.editPrompt("");
     else if (name === "ctrl+r" || name === "alt+r") {
-      this.isPattern = !this.isPattern;
-      this.edit(prompt.typed);
-    } else if (modifiers.length === 0 && (key.length === 1 || !/^[A-Z]/.test(key))) this.type(key);
+      this.isRegex = !this.isRegex;
+      this.editPrompt(prompt.typed);
+    } else if (modifiers.length === 0 && (key.length === 1 || !/^[A-Z]/.test(key))) this.typeIntoPrompt(key);
   }
 
   /** Typed or pasted text: a part of a pattern. */
-  private type(typed: string): void {
-    if (this.prompt !== null) this.edit((this.prompt.typed + typed).slice(0, MAX_PATTERN));
+  private typeIntoPrompt(typed: string): void {
+    if (this.prompt !== null) this.editPrompt((this.prompt.typed + typed).slice(0, MAX_PATTERN));
   }
 
-  private edit(typed: string): void {
+  private editPrompt(typed: string): void {
     const { prompt } = this;
     if (prompt === null) return;
     prompt.typed = typed;
-    if (!this.isPattern || typed === "") {
+    if (!this.isRegex || typed === "") {
       this.applySearch(this.searchFor(typed), prompt);
       return;
     }
     compilePattern(typed, typed === typed.toLowerCase() ? "i" : "").then(
       (compiled) => {
-        if (this.over || this.prompt !== prompt || prompt.typed !== typed) return;
+        if (this.isClosed || this.prompt !== prompt || prompt.typed !== typed) return;
         this.applySearch(this.searchFor(typed, compiled), prompt);
-        this.changed();
+        this.invalidate();
       },
       // An incomplete pattern is ignored: earlier matches remain.
       () => {},
@@ -416,14 +423,14 @@ export class CopyMode {
   }
 
   private searchFor(pattern: string, compiled: RE2JS | null = null): Search {
-    this.searched ??= new Searched(this.text);
-    return new Search(this.searched, pattern, compiled);
+    this.searchedText ??= new SearchedText(this.text);
+    return new Search(this.searchedText, pattern, compiled);
   }
 
   /** The view shows the first match after the search's origin. */
-  private applySearch(search: Search, prompt: Prompt): void {
+  private applySearch(search: Search, prompt: SearchPrompt): void {
     this.search = search;
-    const match = search.next(this.text, prompt.origin, prompt.forth, true);
-    this.go(match === null ? prompt.origin : { line: match.line, col: match.col });
+    const match = search.nextMatch(this.text, prompt.origin, prompt.isForward, true);
+    this.moveCursor(match === null ? prompt.origin : { line: match.line, col: match.col });
   }
 }

@@ -3,25 +3,25 @@ import type { CopyModeAction } from "../../keys/copy-table.ts";
 import { type CopyModeText, type Point, textOf } from "./text.ts";
 
 interface Jump {
-  readonly forth: boolean;
+  readonly isForward: boolean;
   /** Whether the jump stops beside the character. */
-  readonly till: boolean;
+  readonly stopsBeside: boolean;
 }
 
 const jumps: Readonly<Partial<Record<CopyModeAction, Jump>>> = {
-  jump_forth: { forth: true, till: false },
-  jump_back: { forth: false, till: false },
-  till_forth: { forth: true, till: true },
-  till_back: { forth: false, till: true },
+  jump_forth: { isForward: true, stopsBeside: false },
+  jump_back: { isForward: false, stopsBeside: false },
+  till_forth: { isForward: true, stopsBeside: true },
+  till_back: { isForward: false, stopsBeside: true },
 };
 
 export class Jumps {
   /** A jump whose character is the next key. */
   private pending: (Jump & { readonly count: number }) | null = null;
-  private last: (Jump & { readonly char: string }) | null = null;
+  private lastJump: (Jump & { readonly char: string }) | null = null;
 
   /** The position after a key for which a jump waits, which may be the starting position; null: none waits. */
-  typed(
+  handleKey(
     text: CopyModeText,
     from: Point,
     { key, modifiers }: { readonly key: string; readonly modifiers: readonly string[] },
@@ -30,38 +30,38 @@ export class Jumps {
     this.pending = null;
     if (pending === null) return null;
     if (modifiers.length > 0 || /^[A-Z]\w/.test(key)) return from;
-    this.last = { ...pending, char: key };
-    return jump(text, from, this.last, pending.count);
+    this.lastJump = { ...pending, char: key };
+    return jump(text, from, this.lastJump, pending.count);
   }
 
   /** The position after an action; null: it is not a jump. */
-  act(action: CopyModeAction, text: CopyModeText, from: Point, count: number): Point | null {
-    const { last } = this;
+  perform(action: CopyModeAction, text: CopyModeText, from: Point, count: number): Point | null {
+    const { lastJump } = this;
     const begun = jumps[action];
     if (begun !== undefined) this.pending = { ...begun, count };
-    if (action === "bracket") return matching(text, from);
+    if (action === "bracket") return matchingBracket(text, from);
     if (begun === undefined && action !== "jump_again" && action !== "jump_reverse") return null;
-    if (begun !== undefined || last === null) return from;
-    return jump(text, from, { ...last, forth: last.forth === (action === "jump_again") }, count);
+    if (begun !== undefined || lastJump === null) return from;
+    return jump(text, from, { ...lastJump, isForward: lastJump.isForward === (action === "jump_again") }, count);
   }
 }
 
 function jump(
   text: CopyModeText,
   from: Point,
-  { forth, till, char }: Jump & { readonly char: string },
+  { isForward, stopsBeside, char }: Jump & { readonly char: string },
   count: number,
 ): Point {
   const cells = text.cells(from.line);
-  const step = forth ? 1 : -1;
+  const step = isForward ? 1 : -1;
   let col = from.col;
   for (let done = 0; done < count; done++) {
-    let at = col + step * (till && done === 0 ? 2 : 1);
+    let at = col + step * (stopsBeside && done === 0 ? 2 : 1);
     while (at >= 0 && at < cells.length && cells[at]?.text !== char) at += step;
     if (at < 0 || at >= cells.length) return from;
     col = at;
   }
-  return { line: from.line, col: col - (till ? step : 0) };
+  return { line: from.line, col: col - (stopsBeside ? step : 0) };
 }
 
 const OPEN = "([{";
@@ -70,7 +70,7 @@ const CLOSE = ")]}";
 const MAX_LINES = 10_000;
 
 /** The bracket that matches the one under the cursor, or the next one in its line. */
-function matching(text: CopyModeText, from: Point): Point {
+function matchingBracket(text: CopyModeText, from: Point): Point {
   const cells = text.cells(from.line);
   let col = from.col;
   while (col < cells.length && !isBracket(cells[col]?.text)) col++;

@@ -6,7 +6,7 @@
  * Owns the timer of a drag at the edge, which ends when the button goes up, or with `close`.
  */
 import type { MouseReport } from "../../keys/mouse.ts";
-import { Clicks } from "./clicks.ts";
+import { ClickCounter } from "./clicks.ts";
 import { type Selection, wordAt } from "./selection.ts";
 import type { CopyModeText, Point } from "./text.ts";
 
@@ -19,78 +19,78 @@ const WHEEL_UP = 64;
 const WHEEL_DOWN = 65;
 
 /** The target of the mouse. */
-interface Pointed {
+interface CopyModeTarget {
   readonly text: CopyModeText;
   readonly selection: Selection | null;
   scroll(rows: number): void;
-  go(point: Point): void;
-  choose(selection: Selection | null): void;
+  moveCursor(point: Point): void;
+  setSelection(selection: Selection | null): void;
   /** The mouse button was released. */
-  released(): void;
-  placeAt(row: number, col: number): Point;
+  handleRelease(): void;
+  positionAt(row: number, col: number): Point;
 }
 
-export class Pointing {
-  private readonly clicks = new Clicks();
-  private pressed: Point | null = null;
-  private edge: Timer | null = null;
+export class CopyModePointer {
+  private readonly clicks = new ClickCounter();
+  private pressedAt: Point | null = null;
+  private edgeTimer: Timer | null = null;
 
-  constructor(private readonly look: Pointed) {}
+  constructor(private readonly target: CopyModeTarget) {}
 
   close(): void {
     this.release();
   }
 
   report({ button, row, col, release }: MouseReport): void {
-    const { look } = this;
+    const { target } = this;
     const place = { row: row - 1, col: col - 1 };
-    if (button === WHEEL_UP || button === WHEEL_DOWN) look.scroll(button === WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
+    if (button === WHEEL_UP || button === WHEEL_DOWN) target.scroll(button === WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
     else if (release) {
-      const isDragged = this.pressed !== null;
+      const isDragged = this.pressedAt !== null;
       this.release();
-      if (isDragged) look.released();
+      if (isDragged) target.handleRelease();
     } else if ((button & MOTION) !== 0) this.drag(place);
     else if (button === 0) this.press(place);
   }
 
   /** @param counted presses in a row, if already counted */
   press({ row, col }: { readonly row: number; readonly col: number }, counted?: number): void {
-    const { look } = this;
-    const clicks = this.clicks.press(`${row} ${col}`, counted);
-    const point = look.placeAt(row, col);
-    this.pressed = point;
-    look.choose(null);
-    if (clicks === 2) look.choose(wordAt(look.text, point));
-    else if (clicks === 3) look.choose({ kind: "lines", anchor: point, head: point });
-    else look.go(point);
+    const { target } = this;
+    const clicks = this.clicks.countPress(`${row} ${col}`, counted);
+    const point = target.positionAt(row, col);
+    this.pressedAt = point;
+    target.setSelection(null);
+    if (clicks === 2) target.setSelection(wordAt(target.text, point));
+    else if (clicks === 3) target.setSelection({ kind: "lines", anchor: point, head: point });
+    else target.moveCursor(point);
   }
 
   private drag({ row, col }: { readonly row: number; readonly col: number }): void {
-    const { look, pressed } = this;
-    if (pressed === null) return;
-    this.extend(row, col);
-    const { rows } = look.text.source;
+    const { target, pressedAt } = this;
+    if (pressedAt === null) return;
+    this.extendSelection(row, col);
+    const { rows } = target.text.source;
     const step = row <= 0 ? -1 : row >= rows - 1 ? 1 : 0;
-    clearInterval(this.edge ?? undefined);
-    this.edge =
+    clearInterval(this.edgeTimer ?? undefined);
+    this.edgeTimer =
       step === 0
         ? null
         : setInterval(() => {
-            look.scroll(step);
-            this.extend(row, col);
+            target.scroll(step);
+            this.extendSelection(row, col);
           }, EDGE_MS);
   }
 
-  private extend(row: number, col: number): void {
-    const { look, pressed } = this;
-    if (pressed === null) return;
-    const kind = look.selection?.kind ?? "characters";
-    look.choose({ kind, anchor: look.selection?.anchor ?? pressed, head: look.placeAt(row, col) });
+  private extendSelection(row: number, col: number): void {
+    const { target, pressedAt } = this;
+    if (pressedAt === null) return;
+    const kind = target.selection?.kind ?? "characters";
+    target.setSelection({ kind, anchor: target.selection?.anchor ?? pressedAt, head: target.positionAt(row, col) });
   }
 
   private release(): void {
-    this.pressed = null;
-    clearInterval(this.edge ?? undefined);
-    this.edge = null;
+    this.pressedAt = null;
+    clearInterval(this.edgeTimer ?? undefined);
+    this.edgeTimer = null;
   }
 }

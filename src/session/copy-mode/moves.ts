@@ -4,7 +4,7 @@ import { isSeparator } from "../../protocol/word-separators.ts";
 import { type CopyModeText, type Point, textOf } from "./text.ts";
 
 /** The position this many rows below (negative: above), in the wanted column. */
-export function byRows(text: CopyModeText, from: Point, rows: number, wanted: number): Point {
+export function moveByRows(text: CopyModeText, from: Point, rows: number, wanted: number): Point {
   let { line } = from;
   let row = text.rowOf(from) + rows;
   while (row < 0 && line > text.first) row += text.starts(--line).length;
@@ -16,7 +16,7 @@ export function byRows(text: CopyModeText, from: Point, rows: number, wanted: nu
   const at = Math.max(0, Math.min(row, starts.length - 1));
   const begin = starts[at] ?? 0;
   const end = starts[at + 1] ?? text.cells(line).length;
-  return text.whole({ line, col: Math.min(begin + wanted, Math.max(begin, end - 1)) });
+  return text.wholeCellAt({ line, col: Math.min(begin + wanted, Math.max(begin, end - 1)) });
 }
 
 /** The column of a position in its row, kept when moving up and down. */
@@ -25,15 +25,15 @@ export function columnOf(text: CopyModeText, point: Point): number {
 }
 
 /** The cell before or after a position, across the ends of lines. */
-function sideways(text: CopyModeText, { line, col }: Point, forth: boolean): Point {
+function neighbouringCell(text: CopyModeText, { line, col }: Point, forth: boolean): Point {
   const cells = text.cells(line);
   if (forth) {
     const next = col + (cells[col]?.width === 2 ? 2 : 1);
     if (next < cells.length) return { line, col: next };
     return line < text.last ? { line: line + 1, col: 0 } : { line, col };
   }
-  if (col > 0) return text.whole({ line, col: col - 1 });
-  return line > text.first ? text.whole({ line: line - 1, col: Number.MAX_SAFE_INTEGER }) : { line, col };
+  if (col > 0) return text.wholeCellAt({ line, col: col - 1 });
+  return line > text.first ? text.wholeCellAt({ line: line - 1, col: Number.MAX_SAFE_INTEGER }) : { line, col };
 }
 
 type CharClass = "blank" | "word" | "other";
@@ -48,7 +48,7 @@ function charClassAt(text: CopyModeText, { line, col }: Point): CharClass {
 const MAX_CROSSED = 100_000;
 
 /** @param spaces words are separated only by blanks */
-function byWord(text: CopyModeText, from: Point, to: "back" | "forth" | "end", spaces = false): Point {
+function moveByWord(text: CopyModeText, from: Point, to: "back" | "forth" | "end", spaces = false): Point {
   const classAt = (_: CopyModeText, at: Point): CharClass => {
     const kind = charClassAt(text, at);
     return spaces && kind === "other" ? "word" : kind;
@@ -56,7 +56,7 @@ function byWord(text: CopyModeText, from: Point, to: "back" | "forth" | "end", s
   const forth = to !== "back";
   let position = from;
   const step = (): boolean => {
-    const next = sideways(text, position, forth);
+    const next = neighbouringCell(text, position, forth);
     const moved = next.line !== position.line || next.col !== position.col;
     position = next;
     return moved;
@@ -75,7 +75,7 @@ function byWord(text: CopyModeText, from: Point, to: "back" | "forth" | "end", s
   while (classAt(text, position) === "blank" && crossed++ < MAX_CROSSED) if (!step()) return position;
   const kind = classAt(text, position);
   for (; crossed < MAX_CROSSED; crossed++) {
-    const next = sideways(text, position, forth);
+    const next = neighbouringCell(text, position, forth);
     const isEdge = next.line !== position.line || (next.col === position.col && next.line === position.line);
     if (isEdge || classAt(text, next) !== kind) return position;
     position = next;
@@ -84,7 +84,7 @@ function byWord(text: CopyModeText, from: Point, to: "back" | "forth" | "end", s
 }
 
 /** The next blank line before or after a position, skipping adjacent ones. */
-function byParagraph(text: CopyModeText, { line }: Point, forth: boolean): Point {
+function moveByParagraph(text: CopyModeText, { line }: Point, forth: boolean): Point {
   const step = forth ? 1 : -1;
   const isInside = (at: number): boolean => at > text.first && at < text.last;
   let at = line + step;
@@ -94,7 +94,7 @@ function byParagraph(text: CopyModeText, { line }: Point, forth: boolean): Point
 }
 
 /** The line of the command before or after a line; null: there is none. */
-export function byCommand(text: CopyModeText, line: number, forth: boolean, count: number): number {
+export function moveByCommand(text: CopyModeText, line: number, forth: boolean, count: number): number {
   const lines = text.source.commands().map(({ first }) => Math.max(text.first, first - 1));
   const inside = lines.filter((each) => each >= text.first && each <= text.last);
   const ahead = forth ? inside.filter((each) => each > line) : inside.filter((each) => each < line).toReversed();
@@ -105,23 +105,23 @@ export function byCommand(text: CopyModeText, line: number, forth: boolean, coun
 function firstLetter(text: CopyModeText, line: number): Point {
   const plain = textOf(text.cells(line));
   const blanks = plain.length - plain.trimStart().length;
-  return text.whole({ line, col: blanks });
+  return text.wholeCellAt({ line, col: blanks });
 }
 
-interface Move {
+interface CursorMove {
   readonly from: Point;
   readonly count: number;
   /** The column that is kept when moving up and down. */
   readonly preferredCol: number;
   /** The first position of a displayed row. */
-  shown(row: number): Point;
+  rowStart(row: number): Point;
 }
 
 /** The position after an action that only moves; null: another action. */
 export function moveBy(
   action: CopyModeAction,
   text: CopyModeText,
-  { from, count, preferredCol, shown }: Move,
+  { from, count, preferredCol, rowStart }: CursorMove,
 ): Point | null {
   const { line } = from;
   const { rows } = text.source;
@@ -136,25 +136,25 @@ export function moveBy(
   };
   switch (action) {
     case "up":
-      return byRows(text, from, -count, preferredCol);
+      return moveByRows(text, from, -count, preferredCol);
     case "down":
-      return byRows(text, from, count, preferredCol);
+      return moveByRows(text, from, count, preferredCol);
     case "left":
-      return repeat((at) => sideways(text, at, false));
+      return repeat((at) => neighbouringCell(text, at, false));
     case "right":
-      return repeat((at) => sideways(text, at, true));
+      return repeat((at) => neighbouringCell(text, at, true));
     case "word_back":
-      return repeat((at) => byWord(text, at, "back"));
+      return repeat((at) => moveByWord(text, at, "back"));
     case "word_forth":
-      return repeat((at) => byWord(text, at, "forth"));
+      return repeat((at) => moveByWord(text, at, "forth"));
     case "word_end":
-      return repeat((at) => byWord(text, at, "end"));
+      return repeat((at) => moveByWord(text, at, "end"));
     case "space_back":
-      return repeat((at) => byWord(text, at, "back", true));
+      return repeat((at) => moveByWord(text, at, "back", true));
     case "space_forth":
-      return repeat((at) => byWord(text, at, "forth", true));
+      return repeat((at) => moveByWord(text, at, "forth", true));
     case "space_end":
-      return repeat((at) => byWord(text, at, "end", true));
+      return repeat((at) => moveByWord(text, at, "end", true));
     case "line_start":
       return { line, col: 0 };
     case "line_first":
@@ -162,22 +162,22 @@ export function moveBy(
     case "line_end":
       return text.lastLetter(line);
     case "view_top":
-      return shown(0);
+      return rowStart(0);
     case "view_middle":
-      return shown(Math.floor((rows - 1) / 2));
+      return rowStart(Math.floor((rows - 1) / 2));
     case "view_bottom":
-      return shown(rows - 1);
+      return rowStart(rows - 1);
     case "paragraph_back":
-      return repeat((at) => byParagraph(text, at, false));
+      return repeat((at) => moveByParagraph(text, at, false));
     case "paragraph_forth":
-      return repeat((at) => byParagraph(text, at, true));
+      return repeat((at) => moveByParagraph(text, at, true));
     default:
       return null;
   }
 }
 
 /** Rows that an action pages, for the given number of displayed rows; 0: another action. */
-export function pageOf(action: CopyModeAction, rows: number): number {
+export function rowsPerPage(action: CopyModeAction, rows: number): number {
   const page = Math.max(1, rows - 2);
   const half = Math.max(1, Math.floor(rows / 2));
   return { page_up: -page, page_down: page, half_up: -half, half_down: half }[action as "page_up"] ?? 0;

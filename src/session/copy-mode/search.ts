@@ -11,12 +11,12 @@ import { type CopyModeText, isBefore, type Point, textOf } from "./text.ts";
  * All lines as one text, so that each key of a search causes one pass over it. Created once per copy mode with a
  * search.
  */
-export class Searched {
-  readonly whole: string;
+export class SearchedText {
+  readonly fullText: string;
   readonly ids: readonly number[];
   /** Start of each line, and then the start of a line after the last one. */
   readonly starts: readonly number[];
-  private lower: string | null = null;
+  private foldedText: string | null = null;
 
   constructor(text: CopyModeText) {
     const lines: string[] = [];
@@ -29,14 +29,14 @@ export class Searched {
       starts.push(length);
       length += line.length + 1;
     }
-    this.whole = lines.join("\n");
+    this.fullText = lines.join("\n");
     this.ids = ids;
     this.starts = [...starts, length];
   }
 
   get folded(): string {
-    this.lower ??= folded(this.whole);
-    return this.lower;
+    this.foldedText ??= foldCase(this.fullText);
+    return this.foldedText;
   }
 }
 
@@ -58,11 +58,11 @@ export function finder(
   compiled: RE2JS | null,
   caseSensitive: boolean,
 ): (line: string) => Generator<Range> {
-  const wanted = caseSensitive ? pattern : folded(pattern);
+  const wanted = caseSensitive ? pattern : foldCase(pattern);
   return function* ranges(line) {
     if (pattern === "") return;
     if (compiled === null) {
-      const text = caseSensitive ? line : folded(line);
+      const text = caseSensitive ? line : foldCase(line);
       for (let index = text.indexOf(wanted); index >= 0; index = text.indexOf(wanted, index + wanted.length))
         yield [index, index + wanted.length];
       return;
@@ -74,8 +74,8 @@ export function finder(
 
 export class Search {
   /** Lines with matches, and the number of matches before each of them. */
-  private readonly matched: number[] = [];
-  private readonly before: number[] = [];
+  private readonly matchedLines: number[] = [];
+  private readonly matchesBefore: number[] = [];
   total = 0;
   private readonly find;
 
@@ -84,43 +84,43 @@ export class Search {
    * @param compiled the compiled pattern; null: the pattern is plain text
    */
   constructor(
-    searched: Searched,
+    searched: SearchedText,
     readonly pattern: string,
     readonly compiled: RE2JS | null = null,
   ) {
     this.find = finder(pattern, compiled, !foldsCase(pattern));
     if (pattern === "") return;
     if (compiled === null) this.scan(searched);
-    else this.match(searched);
+    else this.countMatches(searched);
   }
 
   /** Runs per key of a search: one pass that creates no object per line. */
-  private scan(searched: Searched): void {
+  private scan(searched: SearchedText): void {
     const { pattern } = this;
     const { ids, starts } = searched;
-    const text = foldsCase(pattern) ? searched.folded : searched.whole;
+    const text = foldsCase(pattern) ? searched.folded : searched.fullText;
     let line = 0;
     let counted = -1;
     for (let index = text.indexOf(pattern); index >= 0; index = text.indexOf(pattern, index + pattern.length)) {
       while ((starts[line + 1] ?? Number.POSITIVE_INFINITY) <= index) line++;
-      if (line !== counted) this.found(ids[line] ?? 0);
+      if (line !== counted) this.addMatch(ids[line] ?? 0);
       counted = line;
       this.total++;
     }
   }
 
-  private match({ whole, ids, starts }: Searched): void {
+  private countMatches({ fullText, ids, starts }: SearchedText): void {
     for (const [index, id] of ids.entries()) {
-      const count = this.ranges(whole.slice(starts[index], (starts[index + 1] ?? 0) - 1)).length;
+      const count = this.ranges(fullText.slice(starts[index], (starts[index + 1] ?? 0) - 1)).length;
       if (count === 0) continue;
-      this.found(id);
+      this.addMatch(id);
       this.total += count;
     }
   }
 
-  private found(line: number): void {
-    this.matched.push(line);
-    this.before.push(this.total);
+  private addMatch(line: number): void {
+    this.matchedLines.push(line);
+    this.matchesBefore.push(this.total);
   }
 
   private ranges(text: string): Range[] {
@@ -140,20 +140,22 @@ export class Search {
 
   /**
    * The next match from a position, wrapping around the end of the text.
-   * @param here a match at the position itself counts
+   * @param isHereIncluded a match at the position itself counts
    */
-  next(text: CopyModeText, from: Point, forth: boolean, here = false): SearchMatch | null {
-    const { matched } = this;
-    if (matched.length === 0) return null;
+  nextMatch(text: CopyModeText, from: Point, forth: boolean, isHereIncluded = false): SearchMatch | null {
+    const { matchedLines } = this;
+    if (matchedLines.length === 0) return null;
     const isPast = (point: Point): boolean =>
-      (here && point.line === from.line && point.col === from.col) ||
+      (isHereIncluded && point.line === from.line && point.col === from.col) ||
       (forth ? isBefore(from, point) : isBefore(point, from));
-    const start = forth ? matched.findIndex((id) => id >= from.line) : matched.findLastIndex((id) => id <= from.line);
-    const first = start < 0 ? (forth ? 0 : matched.length - 1) : start;
+    const start = forth
+      ? matchedLines.findIndex((id) => id >= from.line)
+      : matchedLines.findLastIndex((id) => id <= from.line);
+    const first = start < 0 ? (forth ? 0 : matchedLines.length - 1) : start;
     // Once around, visiting the starting line twice: the match may be on its other side.
-    for (let step = 0; step <= matched.length; step++) {
-      const at = (first + (forth ? step : -step) + 2 * matched.length) % matched.length;
-      const line = matched[at] ?? 0;
+    for (let step = 0; step <= matchedLines.length; step++) {
+      const at = (first + (forth ? step : -step) + 2 * matchedLines.length) % matchedLines.length;
+      const line = matchedLines[at] ?? 0;
       const ranges = this.cellsIn(text.cells(line)).map(([col, end]) => ({ line, col, end }));
       const isAround = start < 0 || step > 0;
       const range = forth
@@ -166,10 +168,10 @@ export class Search {
 
   /** Index of the match at a position, from 1; 0: none. */
   indexAt(text: CopyModeText, { line, col }: Point): number {
-    const index = this.matched.indexOf(line);
+    const index = this.matchedLines.indexOf(line);
     if (index < 0) return 0;
     const own = this.cellsIn(text.cells(line)).findIndex(([from]) => from === col);
-    return own < 0 ? 0 : (this.before[index] ?? 0) + own + 1;
+    return own < 0 ? 0 : (this.matchesBefore[index] ?? 0) + own + 1;
   }
 }
 
@@ -179,7 +181,7 @@ export function foldsCase(pattern: string): boolean {
 }
 
 /** The text in lower case, with each letter's length unchanged. */
-function folded(text: string): string {
+function foldCase(text: string): string {
   const lower = text.toLowerCase();
   if (lower.length === text.length) return lower;
   return Array.from(text, (char) => (char.toLowerCase().length === char.length ? char.toLowerCase() : char)).join("");

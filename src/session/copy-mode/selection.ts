@@ -15,18 +15,18 @@ export interface Selection {
 }
 
 /** A position in the displayed rows. */
-interface RowPlace {
+interface RowPosition {
   readonly line: number;
   readonly row: number;
   readonly col: number;
 }
 
-function placeOf(text: CopyModeText, point: Point): RowPlace {
+function rowPositionOf(text: CopyModeText, point: Point): RowPosition {
   const row = text.rowOf(point);
   return { line: point.line, row, col: point.col - (text.starts(point.line)[row] ?? 0) };
 }
 
-function ordered({ anchor, head }: Selection): readonly [Point, Point] {
+function orderedEnds({ anchor, head }: Selection): readonly [Point, Point] {
   return isBefore(head, anchor) ? [head, anchor] : [anchor, head];
 }
 
@@ -37,7 +37,7 @@ export function selectedIn(
   line: number,
   row: number,
 ): readonly [number, number] | null {
-  const [from, to] = ordered(selection);
+  const [from, to] = orderedEnds(selection);
   if (line < from.line || line > to.line) return null;
   const starts = text.starts(line);
   const begin = starts[row] ?? 0;
@@ -49,7 +49,7 @@ export function selectedIn(
     const last = line === to.line ? Math.min(end, wideEnd(text, to)) : end;
     return first < last ? [first, last] : null;
   }
-  const [a, b] = [placeOf(text, from), placeOf(text, to)];
+  const [a, b] = [rowPositionOf(text, from), rowPositionOf(text, to)];
   if ((line === a.line && row < a.row) || (line === b.line && row > b.row)) return null;
   const [left, right] = [Math.min(a.col, b.col), Math.max(a.col, b.col)];
   const cells = text.cells(line);
@@ -67,7 +67,7 @@ function wideEnd(text: CopyModeText, { line, col }: Point): number {
 
 /** The text of a selection. */
 export function selectedText(text: CopyModeText, selection: Selection): string {
-  const [from, to] = ordered(selection);
+  const [from, to] = orderedEnds(selection);
   const lines: string[] = [];
   for (let { line } = from; line <= to.line; line++) {
     const cells = text.cells(line);
@@ -81,7 +81,7 @@ export function selectedText(text: CopyModeText, selection: Selection): string {
 }
 
 function rectangleRows(text: CopyModeText, selection: Selection, line: number): string[] {
-  const [a, b] = ordered(selection).map((point) => placeOf(text, point));
+  const [a, b] = orderedEnds(selection).map((point) => rowPositionOf(text, point));
   return text.starts(line).flatMap((_, row) => {
     if (a === undefined || b === undefined) return [];
     if ((line === a.line && row < a.row) || (line === b.line && row > b.row)) return [];
@@ -91,13 +91,13 @@ function rectangleRows(text: CopyModeText, selection: Selection, line: number): 
 }
 
 /** Characters of paths and addresses, which a double click selects as a whole. */
-const together = /[\p{L}\p{N}\p{M}_./~:@%+#?&=,\-\\]/u;
+const wordCharacter = /[\p{L}\p{N}\p{M}_./~:@%+#?&=,\-\\]/u;
 /** Ends of sentences, which do not belong to them. */
-const ending = /[.,:?]/;
+const sentenceEnd = /[.,:?]/;
 
 /** The word, path or address at a position; else its single cell. */
 export function wordAt(text: CopyModeText, point: Point): Selection {
-  const { line, col } = text.whole(point);
+  const { line, col } = text.wholeCellAt(point);
   const cells = text.cells(line);
   const belongs = (at: number): boolean => {
     const cell = cells[at];
@@ -105,15 +105,15 @@ export function wordAt(text: CopyModeText, point: Point): Selection {
     if (cell === undefined) return false;
     const separates = isSeparator(cell.text);
     // An empty cell is a blank.
-    return separates === null ? together.test(cell.text) : cell.text !== "" && !separates;
+    return separates === null ? wordCharacter.test(cell.text) : cell.text !== "" && !separates;
   };
   let [from, to] = [col, col];
   if (belongs(col)) {
     while (from > 0 && belongs(from - 1)) from--;
     while (belongs(to + 1)) to++;
-    while (isSeparator("") === null && to > col && ending.test(cells[to]?.text ?? "")) to--;
+    while (isSeparator("") === null && to > col && sentenceEnd.test(cells[to]?.text ?? "")) to--;
   }
-  return { kind: "characters", anchor: { line, col: from }, head: text.whole({ line, col: to }) };
+  return { kind: "characters", anchor: { line, col: from }, head: text.wholeCellAt({ line, col: to }) };
 }
 
 /** The output of the command at a position, or the reason why there is none. */
@@ -134,6 +134,6 @@ export const selectionKinds: Readonly<Partial<Record<string, SelectionKind>>> = 
 };
 
 /** The same selection with its ends exchanged. */
-export function turned(selection: Selection | null): Selection | null {
+export function swapEnds(selection: Selection | null): Selection | null {
   return selection && { ...selection, anchor: selection.head, head: selection.anchor };
 }

@@ -9,11 +9,11 @@ import { plainStyle, type Row, sameStyle } from "../../protocol/grid.ts";
 import { withoutPictures } from "../../protocol/placeholder.ts";
 
 /** Cached lines above the screen: some screens. */
-const MAX_KEPT = 1024;
+const MAX_CACHED_LINES = 1024;
 /**
  * Lines read on either side of a requested one: a moving cursor needs them next, and reading one line costs as much.
  */
-const AHEAD = 64;
+const READ_AHEAD_LINES = 64;
 
 export interface Point {
   readonly line: number;
@@ -21,7 +21,7 @@ export interface Point {
 }
 
 /** A command that ran at the shell's prompt. */
-interface LookedCommand {
+interface CommandLines {
   /** The line on which its output begins, and its last line; equal without output. */
   readonly first: number;
   readonly last: number;
@@ -46,7 +46,7 @@ export interface CopyModeSource {
   /** The text of a range of lines, for searches. */
   texts(from: number, to: number): Iterable<{ readonly id: number; readonly text: string }>;
   /** Oldest first. */
-  commands(): readonly LookedCommand[];
+  commands(): readonly CommandLines[];
 }
 
 const empty: Row = [];
@@ -54,9 +54,9 @@ const empty: Row = [];
 export class CopyModeText {
   private frozen = new Map<number, Row>();
   /** The first of the frozen lines. */
-  private from = 0;
+  private frozenFrom = 0;
   private end = 0;
-  private began: Point = { line: 0, col: 0 };
+  private frozenTop: Point = { line: 0, col: 0 };
   private rowCache = new Map<number, Row>();
 
   constructor(readonly source: CopyModeSource) {
@@ -67,24 +67,24 @@ export class CopyModeText {
   refresh(): void {
     const { source } = this;
     const { top, alternateRows } = source;
-    this.from = top.line;
-    this.began = top;
+    this.frozenFrom = top.line;
+    this.frozenTop = top;
     this.rowCache.clear();
     if (alternateRows === null) {
-      this.end = Math.max(source.lastLine, this.from);
-      this.frozen = new Map([...source.cells(this.from, this.end)].map(({ id, cells }) => [id, cells]));
+      this.end = Math.max(source.lastLine, this.frozenFrom);
+      this.frozen = new Map([...source.cells(this.frozenFrom, this.end)].map(({ id, cells }) => [id, cells]));
     } else {
       // The line at the top of the normal screen may begin above it: that part does not belong to this program.
-      this.from = top.col > 0 ? top.line + 1 : top.line;
-      this.began = { line: this.from, col: 0 };
-      this.end = this.from + alternateRows.length - 1;
-      this.frozen = new Map(alternateRows.map((row, index) => [this.from + index, printed(row)]));
+      this.frozenFrom = top.col > 0 ? top.line + 1 : top.line;
+      this.frozenTop = { line: this.frozenFrom, col: 0 };
+      this.end = this.frozenFrom + alternateRows.length - 1;
+      this.frozen = new Map(alternateRows.map((row, index) => [this.frozenFrom + index, withoutPlainEnd(row)]));
     }
   }
 
   /** The oldest line. */
   get first(): number {
-    return Math.min(this.source.firstLine, this.from);
+    return Math.min(this.source.firstLine, this.frozenFrom);
   }
 
   get last(): number {
@@ -93,27 +93,28 @@ export class CopyModeText {
 
   /** Start of the screen when it was frozen. */
   get top(): Point {
-    return this.began;
+    return this.frozenTop;
   }
 
   /** Number of lines printed since then. */
-  get news(): number {
+  get newLineCount(): number {
     return this.source.alternateRows === null ? Math.max(0, this.source.lastLine - this.end) : 0;
   }
 
   cells(line: number): Row {
     const cached = this.frozen.get(line) ?? this.rowCache.get(line);
     if (cached !== undefined) return cached;
-    if (line >= this.from || line < this.first) return empty;
-    if (this.rowCache.size >= MAX_KEPT) this.rowCache.clear();
-    const to = Math.min(this.from - 1, line + AHEAD);
-    for (const { id, cells } of this.source.cells(Math.max(this.first, line - AHEAD), to)) this.rowCache.set(id, cells);
+    if (line >= this.frozenFrom || line < this.first) return empty;
+    if (this.rowCache.size >= MAX_CACHED_LINES) this.rowCache.clear();
+    const to = Math.min(this.frozenFrom - 1, line + READ_AHEAD_LINES);
+    for (const { id, cells } of this.source.cells(Math.max(this.first, line - READ_AHEAD_LINES), to))
+      this.rowCache.set(id, cells);
     return this.rowCache.get(line) ?? empty;
   }
 
   /** The lines as text, oldest first. */
   *texts(): Generator<{ readonly id: number; readonly text: string }> {
-    yield* this.source.texts(this.first, this.from - 1);
+    yield* this.source.texts(this.first, this.frozenFrom - 1);
     for (const [id, cells] of this.frozen) yield { id, text: textOf(cells) };
   }
 
@@ -141,11 +142,11 @@ export class CopyModeText {
 
   /** The last cell of a line that is not blank; for a blank line, its first cell. */
   lastLetter(line: number): Point {
-    return this.whole({ line, col: Math.max(0, trimmed(this.cells(line)).length - 1) });
+    return this.wholeCellAt({ line, col: Math.max(0, withoutBlankEnd(this.cells(line)).length - 1) });
   }
 
   /** The left half of the cell at a position, inside the line. */
-  whole({ line, col }: Point): Point {
+  wholeCellAt({ line, col }: Point): Point {
     const cells = this.cells(line);
     const inside = Math.max(0, Math.min(col, cells.length - 1));
     return { line, col: cells[inside]?.width === 0 ? Math.max(0, inside - 1) : inside };
@@ -153,12 +154,12 @@ export class CopyModeText {
 }
 
 /** A full-screen program's row without plain trailing cells; styled blanks are visible. */
-function printed(cells: Row): Row {
+function withoutPlainEnd(cells: Row): Row {
   const last = cells.findLastIndex((cell, at) => !isBlank(cells, at) || !sameStyle(cell.style, plainStyle));
   return cells.slice(0, last + 1);
 }
 
-function trimmed(cells: Row): Row {
+function withoutBlankEnd(cells: Row): Row {
   let { length } = cells;
   while (length > 0 && isBlank(cells, length - 1)) length--;
   return length === cells.length ? cells : cells.slice(0, length);

@@ -64,7 +64,7 @@ export function drawCopyMode({ text, top, cursor, selection, search, label, prom
     const shown: Cell[] = cells.slice(begin, Math.min(end, begin + cols));
     while (shown.length < cols) shown.push(blank);
     const looks = { match: look("match"), current: look("match_current") };
-    mark(shown, begin, cells, search, cursor.line === line ? cursor.col : -1, looks);
+    highlightMatches(shown, begin, cells, search, cursor.line === line ? cursor.col : -1, looks);
     const chosen = selection === null ? null : selectedIn(text, selection, line, row);
     if (chosen !== null) {
       // A selected line without text shows it by its first cell.
@@ -106,7 +106,7 @@ export function drawCopyMode({ text, top, cursor, selection, search, label, prom
 }
 
 /** Highlights the matches in a row, and the one at the cursor more strongly. */
-function mark(
+function highlightMatches(
   shown: Cell[],
   begin: number,
   cells: Row,

@@ -39,7 +39,7 @@ import {
 import { checkPieces, checkTotal, mergeWrites, textBytes, updateSpansById } from "./element-text.ts";
 
 const I32_MAX = 2_147_483_647;
-const nothing: ElementChange = { layout: false, focus: false, mode: false };
+const noChange: ElementChange = { layout: false, focus: false, mode: false };
 
 export class ElementStore {
   readonly #options: ElementStoreOptions;
@@ -47,12 +47,12 @@ export class ElementStore {
   readonly #overlays = new Map<string, StoredOverlay>();
   readonly #panels = new Map<string, StoredPanel>();
   readonly #nextZ = { overlay: 0, panel: 0 };
-  #created = 0;
+  #createdCount = 0;
   #bytes = 0;
-  #focused: string | null = null;
+  #focusedId: string | null = null;
   #agentAlt = false;
   #childAlternate = false;
-  #disposed = false;
+  #isDisposed = false;
 
   constructor(options: ElementStoreOptions) {
     this.#options = options;
@@ -89,11 +89,11 @@ export class ElementStore {
   }
 
   #switchMode(change: () => void): void {
-    const before = { mode: this.screenMode, focused: this.#focused, elements: this.#all().length };
+    const before = { mode: this.screenMode, focused: this.#focusedId, elements: this.#all().length };
     change();
     const mode = this.screenMode !== before.mode;
-    const focus = this.#focused !== before.focused;
-    if (mode || focus || this.#all().length !== before.elements) this.#tell({ layout: true, focus, mode });
+    const focus = this.#focusedId !== before.focused;
+    if (mode || focus || this.#all().length !== before.elements) this.#notify({ layout: true, focus, mode });
   }
 
   // Overlays
@@ -101,9 +101,17 @@ export class ElementStore {
   createOverlay(input: CreateOverlay): Overlay {
     const base = this.#prepare("overlay", this.#overlays.size, input.spans, input.screen_mode ?? this.screenMode);
     const { x, y, width, height } = input;
-    const overlay: StoredOverlay = { ...base, ...this.#drawn("overlay", input), kind: "overlay", x, y, width, height };
+    const overlay: StoredOverlay = {
+      ...base,
+      ...this.#commonFields("overlay", input),
+      kind: "overlay",
+      x,
+      y,
+      width,
+      height,
+    };
     this.#overlays.set(overlay.id, overlay);
-    this.#added(overlay, input.ttl_ms);
+    this.#add(overlay, input.ttl_ms);
     return showOverlay(overlay);
   }
 
@@ -132,8 +140,8 @@ export class ElementStore {
     overlay.y = patch.y ?? overlay.y;
     overlay.width = patch.width ?? overlay.width;
     overlay.height = patch.height ?? overlay.height;
-    const focus = this.#patchDrawn(overlay, patch);
-    this.#tell({ ...nothing, focus });
+    const focus = this.#patchCommonFields(overlay, patch);
+    this.#notify({ ...noChange, focus });
   }
 
   createPanel(input: CreatePanel): Panel {
@@ -141,10 +149,10 @@ export class ElementStore {
     const mode = input.screen_mode ?? (this.#agentAlt ? "alt" : "both");
     const base = this.#prepare("panel", this.#panels.size, input.spans ?? [], mode);
     const { position, height } = input;
-    const drawn = { ...base, ...this.#drawn("panel", input) };
+    const drawn = { ...base, ...this.#commonFields("panel", input) };
     const panel: StoredPanel = { ...drawn, kind: "panel", position, height, visible: false };
     this.#panels.set(panel.id, panel);
-    this.#added(panel, input.ttl_ms);
+    this.#add(panel, input.ttl_ms);
     return showPanel(panel);
   }
 
@@ -170,10 +178,10 @@ export class ElementStore {
     this.#setText(panel, patch.spans ?? panel.spans, panel.writes);
     panel.position = patch.position ?? panel.position;
     panel.height = patch.height ?? panel.height;
-    const focus = this.#patchDrawn(panel, patch);
+    const focus = this.#patchCommonFields(panel, patch);
     const moved = panel.position !== position || panel.height !== height || panel.z !== z;
     const layout = moved || panel.mode !== mode;
-    this.#tell({ ...nothing, layout, focus });
+    this.#notify({ ...noChange, layout, focus });
   }
 
   /** Lays out the current mode's panels on the outer screen and records which are visible. */
@@ -193,7 +201,7 @@ export class ElementStore {
   replaceSpans(kind: ElementKind, id: string, spans: readonly ElementSpan[]): void {
     const element = this.#find(kind, id);
     this.#setText(element, spans, element.writes);
-    this.#tell(nothing);
+    this.#notify(noChange);
   }
 
   /** Replaces the text and style of every stored span whose id was sent. Never adds a span. */
@@ -218,7 +226,7 @@ export class ElementStore {
     if (spans === undefined && writes === undefined) return;
     const newSpans = spans === undefined ? element.spans : updateSpansById(element.spans, spans);
     this.#setText(element, newSpans, writes === undefined ? element.writes : mergeWrites(element.writes, writes));
-    this.#tell(nothing);
+    this.#notify(noChange);
   }
 
   delete(kind: ElementKind, id: string): void {
@@ -229,15 +237,15 @@ export class ElementStore {
   /** Removes all elements of a kind in both modes, and clears focus even when the other kind had it. */
   clear(kind: ElementKind): void {
     const elements = this.#all().filter((element) => element.kind === kind);
-    const focus = this.#focused !== null;
-    this.#focused = null;
+    const focus = this.#focusedId !== null;
+    this.#focusedId = null;
     if (elements.length === 0 && !focus) return;
     for (const element of elements) this.#drop(element);
-    this.#tell({ layout: kind === "panel" && elements.length > 0, focus, mode: false });
+    this.#notify({ layout: kind === "panel" && elements.length > 0, focus, mode: false });
   }
 
   get focused(): string | null {
-    return this.#focused;
+    return this.#focusedId;
   }
 
   focus(id: string): void {
@@ -258,7 +266,7 @@ export class ElementStore {
 
   /** Ends every timer. The store must not be used afterwards. */
   dispose(): void {
-    this.#disposed = true;
+    this.#isDisposed = true;
     for (const element of this.#all()) element.cancelExpiry?.();
     this.#overlays.clear();
     this.#panels.clear();
@@ -267,18 +275,24 @@ export class ElementStore {
   /** The complete state as a value. */
   state(): ElementState {
     const elements = this.#all().map(({ cancelExpiry: _, ...element }) => element);
-    return { elements, nextZ: this.#nextZ, created: this.#created, focused: this.#focused, agentAlt: this.#agentAlt };
+    return {
+      elements,
+      nextZ: this.#nextZ,
+      created: this.#createdCount,
+      focused: this.#focusedId,
+      agentAlt: this.#agentAlt,
+    };
   }
 
   /** Replaces all elements. */
-  takeOver({ elements, nextZ, created, focused, agentAlt }: ElementState): void {
+  replaceState({ elements, nextZ, created, focused, agentAlt }: ElementState): void {
     for (const element of this.#all()) this.#drop(element);
     Object.assign(this.#nextZ, nextZ);
-    this.#created = created;
+    this.#createdCount = created;
     this.#agentAlt = agentAlt;
     for (const each of elements) this.#restore({ ...each, cancelExpiry: undefined });
-    this.#focused = focused;
-    this.#tell({ layout: true, focus: true, mode: true });
+    this.#focusedId = focused;
+    this.#notify({ layout: true, focus: true, mode: true });
   }
 
   #restore(element: StoredOverlay | StoredPanel): void {
@@ -300,7 +314,7 @@ export class ElementStore {
     checkTotal(this.#bytes + bytes);
     return {
       id: this.#options.newId(),
-      order: this.#created++,
+      order: this.#createdCount++,
       mode,
       ofAgentAlt: this.#agentAlt,
       spans,
@@ -311,7 +325,7 @@ export class ElementStore {
     };
   }
 
-  #drawn(kind: ElementKind, input: Pick<CreateOverlay, "z" | "background" | "focusable" | "persist">) {
+  #commonFields(kind: ElementKind, input: Pick<CreateOverlay, "z" | "background" | "focusable" | "persist">) {
     const z = input.z ?? this.#nextZ[kind];
     this.#noteZ(kind, z);
     return { z, background: input.background, focusable: input.focusable === true, persist: input.persist === true };
@@ -322,7 +336,7 @@ export class ElementStore {
   }
 
   /** @returns whether the element lost the focus */
-  #patchDrawn(
+  #patchCommonFields(
     element: StoredOverlay | StoredPanel,
     patch: Pick<PatchPanel, "z" | "background" | "focusable" | "ttl_ms" | "screen_mode" | "persist">,
   ): boolean {
@@ -335,15 +349,15 @@ export class ElementStore {
     if (patch.ttl_ms !== undefined) this.#expireAfter(element, patch.ttl_ms);
     element.persist = patch.persist ?? element.persist;
     element.focusable = patch.focusable ?? element.focusable;
-    const lost = !element.focusable && this.#focused === element.id;
-    if (lost) this.#focused = null;
+    const lost = !element.focusable && this.#focusedId === element.id;
+    if (lost) this.#focusedId = null;
     return lost;
   }
 
-  #added(element: StoredOverlay | StoredPanel, ttlMs: number | undefined): void {
+  #add(element: StoredOverlay | StoredPanel, ttlMs: number | undefined): void {
     this.#bytes += element.bytes;
     if (ttlMs !== undefined) this.#expireAfter(element, ttlMs);
-    this.#tell({ ...nothing, layout: element.kind === "panel" });
+    this.#notify({ ...noChange, layout: element.kind === "panel" });
   }
 
   #expireAfter(element: StoredOverlay | StoredPanel, ttlMs: number): void {
@@ -351,7 +365,7 @@ export class ElementStore {
     element.expiresAt = Date.now() + ttlMs;
     element.cancelExpiry = this.#options.schedule(ttlMs, () => {
       element.cancelExpiry = undefined;
-      if (!this.#disposed) this.#remove([element]);
+      if (!this.#isDisposed) this.#remove([element]);
     });
   }
 
@@ -369,10 +383,10 @@ export class ElementStore {
   }
 
   #remove(elements: readonly (StoredOverlay | StoredPanel)[]): void {
-    const before = this.#focused;
+    const before = this.#focusedId;
     for (const element of elements) this.#drop(element);
     const layout = elements.some(({ kind }) => kind === "panel");
-    this.#tell({ layout, focus: this.#focused !== before, mode: false });
+    this.#notify({ layout, focus: this.#focusedId !== before, mode: false });
   }
 
   #drop(element: StoredOverlay | StoredPanel): void {
@@ -380,17 +394,17 @@ export class ElementStore {
     this.#bytes -= element.bytes;
     this.#overlays.delete(element.id);
     this.#panels.delete(element.id);
-    if (this.#focused === element.id) this.#focused = null;
+    if (this.#focusedId === element.id) this.#focusedId = null;
   }
 
   #setFocus(id: string | null): void {
-    if (this.#focused === id) return;
-    this.#focused = id;
-    this.#tell({ ...nothing, focus: true });
+    if (this.#focusedId === id) return;
+    this.#focusedId = id;
+    this.#notify({ ...noChange, focus: true });
   }
 
-  #tell(change: ElementChange): void {
-    if (!this.#disposed) this.#options.onChange(change);
+  #notify(change: ElementChange): void {
+    if (!this.#isDisposed) this.#options.onChange(change);
   }
 
   #all(): (StoredOverlay | StoredPanel)[] {
@@ -406,14 +420,14 @@ export class ElementStore {
   }
 
   #findOverlay(id: string): StoredOverlay {
-    return this.#overlays.get(id) ?? missing("overlay", id);
+    return this.#overlays.get(id) ?? throwNotFound("overlay", id);
   }
 
   #findPanel(id: string): StoredPanel {
-    return this.#panels.get(id) ?? missing("panel", id);
+    return this.#panels.get(id) ?? throwNotFound("panel", id);
   }
 }
 
-function missing(kind: ElementKind, id: string): never {
+function throwNotFound(kind: ElementKind, id: string): never {
   throw new WshError(`${kind}_not_found`, `no ${kind} with id ${JSON.stringify(id)}`);
 }

@@ -7,7 +7,7 @@ import type { ElementKind } from "./element.ts";
 import type { ElementStore } from "./element-store.ts";
 
 /** Maximum recorded elements; beyond that, removed ones are forgotten: more than a session may have. */
-const MOST = 1_000;
+const MAX_RECORDED = 1_000;
 
 export class ElementMakers {
   private readonly makerOf = new Map<string, { readonly kind: ElementKind; readonly agent: string }>();
@@ -15,9 +15,9 @@ export class ElementMakers {
   constructor(private readonly elements: ElementStore) {}
 
   /** @param agent the agent's name as an owner; undefined: another caller */
-  note(kind: ElementKind, id: string, agent: string | undefined): void {
+  record(kind: ElementKind, id: string, agent: string | undefined): void {
     if (agent === undefined) return;
-    if (this.makerOf.size >= MOST)
+    if (this.makerOf.size >= MAX_RECORDED)
       for (const known of this.makerOf.keys()) if (!this.has(known)) this.makerOf.delete(known);
     this.makerOf.set(id, { kind, agent });
   }

@@ -5,12 +5,12 @@
 import { type ElementState, noElements } from "./element.ts";
 
 /** The persistent part of a session's elements. */
-export function keptElements({ elements, nextZ, created }: ElementState): ElementState {
+export function persistentElements({ elements, nextZ, created }: ElementState): ElementState {
   const persistent = elements.filter(({ persist }) => persist);
   return persistent.length === 0 ? noElements : { ...noElements, elements: persistent, nextZ: { ...nextZ }, created };
 }
 
 /** Whether there are persistent elements. Runs per change of the drawing. */
-export function hasKept({ elements }: ElementState): boolean {
+export function hasPersistentElements({ elements }: ElementState): boolean {
   return elements.some(({ persist }) => persist);
 }

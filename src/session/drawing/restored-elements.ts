@@ -25,7 +25,7 @@ const common = {
   expiresAt: v.optional(v.number()),
   height: number,
 };
-const KeptSchema = v.variant("kind", [
+const ElementSchema = v.variant("kind", [
   v.object({ ...common, kind: v.literal("overlay"), x: number, y: number, width: number }),
   v.object({ ...common, kind: v.literal("panel"), position: v.picklist(["top", "bottom"]) }),
 ]);
@@ -36,11 +36,11 @@ const StateSchema = v.object({
 });
 
 /** Parses them from a checkpoint. Never throws. */
-export function parseKept(value: unknown): ElementState {
+export function parsePersistent(value: unknown): ElementState {
   const state = v.safeParse(StateSchema, value);
   if (!state.success) return noElements;
   const elements = state.output.elements.flatMap((each) => {
-    const { success, output } = v.safeParse(KeptSchema, each);
+    const { success, output } = v.safeParse(ElementSchema, each);
     if (!success) return [];
     const { background, expiresAt } = output;
     const more = {

@@ -11,8 +11,8 @@ import {
   type Axis,
   BORDER,
   type ExtentOf,
+  filterPanes,
   isLeaf,
-  keepPanes,
   type LayoutNode,
   type Path,
   panesOf,
@@ -39,7 +39,7 @@ export interface Border extends PaneBox {
 }
 
 /** A floating pane at its displayed position; the cells inside its frame are in the placement's boxes. */
-export interface FloatPlace {
+export interface PlacedFloat {
   readonly pane: string;
   readonly outer: PaneBox;
   readonly framed: boolean;
@@ -55,7 +55,7 @@ export interface Placement {
   /** Cells of each split along its axis. */
   readonly extents: ReadonlyMap<Split, number>;
   /** Floating panes above the tiled ones, lowest first. */
-  readonly floats: readonly FloatPlace[];
+  readonly floats: readonly PlacedFloat[];
   readonly size: Size;
 }
 
@@ -71,7 +71,7 @@ export function placePanes(root: LayoutNode, size: Size, recent: readonly string
   for (const pane of byUse.slice(1).reverse()) {
     if (fits(tree, size)) break;
     visible.delete(pane);
-    tree = keepPanes(root, (each) => visible.has(each)) ?? tree;
+    tree = filterPanes(root, (each) => visible.has(each)) ?? tree;
   }
   const boxes = new Map<string, PaneBox>();
   const borders: Border[] = [];
@@ -84,13 +84,13 @@ export function placePanes(root: LayoutNode, size: Size, recent: readonly string
     const extent = node.axis === "row" ? box.cols : box.rows;
     extents.set(node, extent);
     let start = 0;
-    for (const [index, cells] of shares(node, extent).entries()) {
+    for (const [index, cells] of childCells(node, extent).entries()) {
       const child = node.children[index];
       if (child === undefined) continue;
-      placeNode(child, part(node.axis, box, start, cells), [...path, index]);
+      placeNode(child, sliceBox(node.axis, box, start, cells), [...path, index]);
       start += cells;
       if (index === node.children.length - 1) continue;
-      borders.push({ axis: node.axis, path, index, ...part(node.axis, box, start, BORDER) });
+      borders.push({ axis: node.axis, path, index, ...sliceBox(node.axis, box, start, BORDER) });
       start += BORDER;
     }
   };
@@ -103,18 +103,18 @@ export function extentsIn(placement: Placement): ExtentOf {
   return (split) => placement.extents.get(split) ?? weightOf(split.children) + BORDER * (split.children.length - 1);
 }
 
-function part(axis: Axis, box: PaneBox, start: number, cells: number): PaneBox {
+function sliceBox(axis: Axis, box: PaneBox, start: number, cells: number): PaneBox {
   return axis === "row" ? { ...box, col: box.col + start, cols: cells } : { ...box, row: box.row + start, rows: cells };
 }
 
 function fits(node: LayoutNode, size: Size): boolean {
-  return least(node, "row") <= size.cols && least(node, "column") <= size.rows;
+  return minimumCells(node, "row") <= size.cols && minimumCells(node, "column") <= size.rows;
 }
 
 /** Fewest cells that a node needs along an axis. */
-export function least(node: LayoutNode, axis: Axis): number {
+export function minimumCells(node: LayoutNode, axis: Axis): number {
   if (isLeaf(node)) return axis === "row" ? MIN_PANE_COLS : MIN_PANE_ROWS;
-  const needs = node.children.map((child) => least(child, axis));
+  const needs = node.children.map((child) => minimumCells(child, axis));
   if (node.axis !== axis) return Math.max(...needs);
   return needs.reduce((sum, need) => sum + need, 0) + BORDER * (needs.length - 1);
 }
@@ -123,11 +123,11 @@ export function least(node: LayoutNode, axis: Axis): number {
  * Cells of the children of a split. Each border is at the rounded sum of the weights before it, so that a border moves
  * only if something before it, or the whole, changes; then every child gets at least its minimum.
  */
-export function shares(split: Split, extent: number): number[] {
+export function childCells(split: Split, extent: number): number[] {
   const { children, axis } = split;
   const cells = Math.max(children.length, extent - BORDER * (children.length - 1));
   const total = weightOf(children);
-  const needs = children.map((child) => least(child, axis));
+  const needs = children.map((child) => minimumCells(child, axis));
   const needed = needs.reduce((sum, need) => sum + need, 0);
   // Less room than needed: only a window smaller than its only pane has that.
   const floor = needed <= cells ? needs : needs.map(() => 1);

@@ -6,7 +6,7 @@
  * change of a layout or size, not for frames.
  */
 import { type Amount, MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
-import type { Border, FloatPlace, PaneBox, Placement } from "./cells.ts";
+import type { Border, PaneBox, PlacedFloat, Placement } from "./cells.ts";
 
 /** Position and size of a floating pane in its window, including its frame. */
 export interface FloatBounds {
@@ -50,11 +50,11 @@ export function outerBox(entry: FloatBounds, size: Size): PaneBox {
 }
 
 /** A placement with floating panes above it, lowest first. */
-export function withFloats(tiled: Placement, floats: readonly FloatEntry[]): Placement {
+export function addFloats(tiled: Placement, floats: readonly FloatEntry[]): Placement {
   const shown = floats.filter(({ hidden }) => !hidden);
   const hidden = floats.flatMap((each) => (each.hidden ? [each.pane] : []));
   const boxes = new Map(tiled.boxes);
-  const places = shown.map((entry): FloatPlace => {
+  const places = shown.map((entry): PlacedFloat => {
     const outer = outerBox(entry, tiled.size);
     const framed = !entry.bare && outer.rows >= MIN_PANE_ROWS + FRAME && outer.cols >= MIN_PANE_COLS + FRAME;
     const { row, col, rows, cols } = outer;
@@ -74,12 +74,12 @@ export interface FloatEdge {
 }
 
 /** The topmost floating pane at a cell. */
-function floatAt({ floats }: Placement, row: number, col: number): FloatPlace | null {
+function floatAt({ floats }: Placement, row: number, col: number): PlacedFloat | null {
   return floats.findLast(({ outer }) => contains(outer, row, col)) ?? null;
 }
 
 /** The part of a frame at a cell; null: the cell is inside. */
-function edgeAt({ pane, outer, framed }: FloatPlace, row: number, col: number): FloatEdge | null {
+function edgeAt({ pane, outer, framed }: PlacedFloat, row: number, col: number): FloatEdge | null {
   if (!framed) return null;
   const at = { row: row - outer.row, col: col - outer.col };
   const isLeft = at.col === 0;
@@ -92,7 +92,7 @@ function edgeAt({ pane, outer, framed }: FloatPlace, row: number, col: number): 
 }
 
 /** The position and size of a floating pane after its frame was dragged to a cell. */
-export function dragged(
+export function dragFrame(
   { edge, row: fromRow, col: fromCol }: FloatEdge,
   outer: PaneBox,
   row: number,

@@ -13,15 +13,15 @@ export function arrange(root: LayoutNode, preset: LayoutPreset, main: number = M
   const [first, ...others] = panes;
   if (first === undefined || others.length === 0) return root;
   const beside = (axis: Axis, mirrored: boolean): LayoutNode => {
-    const rest = { ...even(axis === "row" ? "column" : "row", others), weight: 1 - main };
+    const rest = { ...evenSplit(axis === "row" ? "column" : "row", others), weight: 1 - main };
     const children = [leaf(first, main), rest];
     return { axis, weight: 1, children: mirrored ? children.reverse() : children };
   };
   switch (preset) {
     case "even-horizontal":
-      return even("row", panes);
+      return evenSplit("row", panes);
     case "even-vertical":
-      return even("column", panes);
+      return evenSplit("column", panes);
     case "main-horizontal":
       return beside("column", false);
     case "main-horizontal-mirrored":
@@ -31,18 +31,18 @@ export function arrange(root: LayoutNode, preset: LayoutPreset, main: number = M
     case "main-vertical-mirrored":
       return beside("row", true);
     case "tiled":
-      return tiled(panes);
+      return tiledGrid(panes);
   }
 }
 
-function even(axis: Axis, panes: readonly string[]): LayoutNode {
+function evenSplit(axis: Axis, panes: readonly string[]): LayoutNode {
   const [only] = panes;
   if (only !== undefined && panes.length === 1) return leaf(only);
   return { axis, weight: 1, children: panes.map((pane) => leaf(pane)) };
 }
 
 /** As square as possible; the last row may have fewer, wider panes. */
-function tiled(panes: readonly string[]): LayoutNode {
+function tiledGrid(panes: readonly string[]): LayoutNode {
   let rows = 1;
   let cols = 1;
   while (rows * cols < panes.length) {
@@ -50,7 +50,8 @@ function tiled(panes: readonly string[]): LayoutNode {
     if (rows * cols < panes.length) cols++;
   }
   const lines: LayoutNode[] = [];
-  for (let index = 0; index < panes.length; index += cols) lines.push(even("row", panes.slice(index, index + cols)));
+  for (let index = 0; index < panes.length; index += cols)
+    lines.push(evenSplit("row", panes.slice(index, index + cols)));
   const [only] = lines;
   return only !== undefined && lines.length === 1 ? only : { axis: "column", weight: 1, children: lines };
 }

@@ -5,18 +5,18 @@
  * its minimum. A request for more cells than available moves all available cells.
  */
 
-import { type Border, least, type Placement, shares } from "./cells.ts";
+import { type Border, childCells, minimumCells, type Placement } from "./cells.ts";
 import {
   type Axis,
-  along,
+  axisOf,
   isLeaf,
   type LayoutNode,
   nodeAt,
   type Path,
   pathTo,
-  perCell,
   reweigh,
   type Side,
+  weightPerCell,
 } from "./tree.ts";
 
 /** Returns the layout in which a pane has this many cells along an axis, or as many as there is room for. */
@@ -27,7 +27,7 @@ export function resizePane(
   axis: Axis,
   cells: number,
 ): LayoutNode {
-  const found = around(root, placement, pane, axis);
+  const found = splitAround(root, placement, pane, axis);
   if (found === null) return root;
   const { path, index, sizes } = found;
   const last = index === sizes.length - 1;
@@ -41,8 +41,8 @@ export function resizePane(
  * @param by cells
  */
 export function growPane(root: LayoutNode, placement: Placement, pane: string, side: Side, by: number): LayoutNode {
-  const { axis, after } = along(side);
-  const found = around(root, placement, pane, axis);
+  const { axis, after } = axisOf(side);
+  const found = splitAround(root, placement, pane, axis);
   if (found === null) return root;
   const { path, index, sizes } = found;
   const border = index === sizes.length - 1 ? index - 1 : index;
@@ -63,7 +63,7 @@ export function dragBorder(
 }
 
 /** The innermost split along an axis around a pane. Null when the pane has the window's whole extent, or is hidden. */
-function around(
+function splitAround(
   root: LayoutNode,
   placement: Placement,
   pane: string,
@@ -77,7 +77,7 @@ function around(
     if (isLeaf(split) || split.axis !== axis || index === undefined) continue;
     const extent = placement.extents.get(split);
     if (extent === undefined) return null;
-    return { path, index, sizes: shares(split, extent) };
+    return { path, index, sizes: childCells(split, extent) };
   }
   return null;
 }
@@ -88,8 +88,8 @@ function moveBorder(root: LayoutNode, placement: Placement, path: Path, border: 
   if (isLeaf(split)) return root;
   const extent = placement.extents.get(split);
   if (extent === undefined || by === 0) return root;
-  const sizes = shares(split, extent);
-  const needs = split.children.map((child) => least(child, split.axis));
+  const sizes = childCells(split, extent);
+  const needs = split.children.map((child) => minimumCells(child, split.axis));
   const changed = [...sizes];
   // The child at the border grows; those beyond it shrink, the nearest first.
   const [taker, givers] =
@@ -109,15 +109,15 @@ function moveBorder(root: LayoutNode, placement: Placement, path: Path, border: 
     changed[taker] = (changed[taker] ?? 0) + gives;
     remaining -= gives;
   }
-  const unit = perCell(split, extent);
+  const unit = weightPerCell(split, extent);
   const weights = split.children.map(
     ({ weight }, index) => weight + ((changed[index] ?? 0) - (sizes[index] ?? 0)) * unit,
   );
   // If minimum sizes have distorted the shares, cells become the new weights.
   const exact =
     weights.every((weight) => weight > 0) &&
-    same(
-      shares(
+    areEqual(
+      childCells(
         { ...split, children: split.children.map((child, index) => ({ ...child, weight: weights[index] ?? 1 })) },
         extent,
       ),
@@ -126,6 +126,6 @@ function moveBorder(root: LayoutNode, placement: Placement, path: Path, border: 
   return reweigh(root, path, exact ? weights : changed);
 }
 
-function same(a: readonly number[], b: readonly number[]): boolean {
+function areEqual(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((value, index) => value === b[index]);
 }

@@ -9,7 +9,7 @@
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { PaneBox, Placement } from "./cells.ts";
-import { type Axis, BORDER, isLeaf, type LayoutNode, panesOf, tidy } from "./tree.ts";
+import { type Axis, BORDER, isLeaf, type LayoutNode, normalise, panesOf } from "./tree.ts";
 
 /** Maximum nesting and panes to read: more than any window can show. */
 const MAX_DEPTH = 64;
@@ -58,23 +58,24 @@ interface TmuxLayout {
 export function readTmuxLayout(text: string): TmuxLayout {
   const trimmed = text.trim();
   const head = /^([0-9a-f]{4}),/.exec(trimmed);
-  if (head === null) throw wrong("a tmux layout begins with a checksum of four hexadecimal digits and a comma", 0);
+  if (head === null)
+    throw layoutError("a tmux layout begins with a checksum of four hexadecimal digits and a comma", 0);
   const body = trimmed.slice(5);
-  if (checksum(body) !== head[1]) throw wrong(`the checksum is ${checksum(body)}, not ${head[1]}`, 0);
+  if (checksum(body) !== head[1]) throw layoutError(`the checksum is ${checksum(body)}, not ${head[1]}`, 0);
   let offset = 0;
   let panes = 0;
   const cell = (depth: number): { node: LayoutNode; box: PaneBox } => {
-    if (depth > MAX_DEPTH) throw wrong(`nested deeper than ${MAX_DEPTH}`, offset);
+    if (depth > MAX_DEPTH) throw layoutError(`nested deeper than ${MAX_DEPTH}`, offset);
     const match = /^(\d{1,4})x(\d{1,4}),(\d{1,4}),(\d{1,4})/.exec(body.slice(offset, offset + 24));
-    if (match === null) throw wrong("a cell is WIDTHxHEIGHT,COLUMN,ROW", offset);
+    if (match === null) throw layoutError("a cell is WIDTHxHEIGHT,COLUMN,ROW", offset);
     const [all, cols = 0, rows = 0, col = 0, row = 0] = [match[0], ...match.slice(1).map(Number)];
     const box: PaneBox = { row, col, rows, cols };
-    if (rows < 1 || cols < 1) throw wrong("a cell has at least one row and one column", offset);
+    if (rows < 1 || cols < 1) throw layoutError("a cell has at least one row and one column", offset);
     offset += all.length;
     const bracket = brackets[body[offset] ?? ""];
     if (bracket === undefined) {
       offset += /^,\d{1,10}(?!\d*x)/.exec(body.slice(offset))?.[0].length ?? 0;
-      if (++panes > MAX_PANES) throw wrong(`more than ${MAX_PANES} panes`, offset);
+      if (++panes > MAX_PANES) throw layoutError(`more than ${MAX_PANES} panes`, offset);
       return { node: { pane: String(panes - 1), weight: 1 }, box };
     }
     offset++;
@@ -87,20 +88,21 @@ export function readTmuxLayout(text: string): TmuxLayout {
       boxes.push(child.box);
       const next = body[offset++];
       if (next === bracket.close) break;
-      if (next !== ",") throw wrong(`',' or '${bracket.close}' is missing`, offset - 1);
+      if (next !== ",") throw layoutError(`',' or '${bracket.close}' is missing`, offset - 1);
     }
-    if (!addsUp(bracket.axis, box, boxes)) throw wrong("the cells do not fill the cell around them", offset);
+    if (!addsUp(bracket.axis, box, boxes)) throw layoutError("the cells do not fill the cell around them", offset);
     return { node: { axis: bracket.axis, weight: 1, children }, box };
   };
   const { node, box } = cell(0);
-  if (offset !== body.length) throw wrong(`unexpected '${body.slice(offset, offset + 20)}' after the end`, offset);
+  if (offset !== body.length)
+    throw layoutError(`unexpected '${body.slice(offset, offset + 20)}' after the end`, offset);
   const size = { rows: box.rows, cols: box.cols };
-  const cells = (child: LayoutNode): number => (isLeaf(child) ? 0 : extent(child));
-  return { tree: tidy(node, cells), size, panes };
+  const cells = (child: LayoutNode): number => (isLeaf(child) ? 0 : cellsAlong(child));
+  return { tree: normalise(node, cells), size, panes };
 }
 
 /** The weights of a parsed layout are cells. */
-function extent(split: Exclude<LayoutNode, { pane: string }>): number {
+function cellsAlong(split: Exclude<LayoutNode, { pane: string }>): number {
   return split.children.reduce((sum, { weight }) => sum + weight, 0) + BORDER * (split.children.length - 1);
 }
 
@@ -117,7 +119,7 @@ function addsUp(axis: Axis, box: PaneBox, children: readonly PaneBox[]): boolean
   return at - BORDER === (axis === "row" ? box.col + box.cols : box.row + box.rows);
 }
 
-function wrong(reason: string, at: number): WshError {
+function layoutError(reason: string, at: number): WshError {
   return new WshError("invalid_layout", `invalid tmux layout: ${reason} (at character ${at + 1})`, {
     hint: "Send the whole text, as `tmux display -p '#{window_layout}'` prints it.",
   });

@@ -99,7 +99,7 @@ interface SplitRequest {
 }
 
 /** The axis of a side, and whether the side is its end. */
-export function along(side: Side): { readonly axis: Axis; readonly after: boolean } {
+export function axisOf(side: Side): { readonly axis: Axis; readonly after: boolean } {
   return { axis: side === "left" || side === "right" ? "row" : "column", after: side === "right" || side === "down" };
 }
 
@@ -111,7 +111,7 @@ export function along(side: Side): { readonly axis: Axis; readonly after: boolea
  */
 export function splitPane(root: LayoutNode, request: SplitRequest, extents: ExtentOf, extent: number): LayoutNode {
   const { pane, newPane, side, cells } = request;
-  const { axis, after } = along(side);
+  const { axis, after } = axisOf(side);
   const path = pathTo(root, pane);
   const target = nodeAt(root, path);
   const free = Math.max(2, extent - BORDER);
@@ -128,7 +128,7 @@ export function splitPane(root: LayoutNode, request: SplitRequest, extents: Exte
   if (parent === null || isLeaf(parent) || parent.axis !== axis) {
     return replaceAt(root, path, { axis, weight: target.weight, children: pair(free - fresh, fresh) });
   }
-  const unit = perCell(parent, extents(parent));
+  const unit = weightPerCell(parent, extents(parent));
   const index = path.at(-1) ?? 0;
   // The new border takes a cell of the pane, so that its neighbours keep theirs.
   const left = Math.max(target.weight * LEAST_SHARE, target.weight - unit * BORDER);
@@ -137,21 +137,21 @@ export function splitPane(root: LayoutNode, request: SplitRequest, extents: Exte
   return replaceAt(root, parentPath, { ...parent, children });
 }
 
-/** Puts a new pane along a whole side of the window. @param own cells of the window along the axis of the side */
+/** Puts a new pane along a whole side of the window. @param extent cells of the window along the axis of the side */
 export function splitWindow(
   root: LayoutNode,
   { newPane: made, side, cells }: Omit<SplitRequest, "pane">,
   extents: ExtentOf,
-  own: number,
+  extent: number,
 ): LayoutNode {
-  const { axis, after } = along(side);
-  const free = Math.max(2, own - BORDER);
+  const { axis, after } = axisOf(side);
+  const free = Math.max(2, extent - BORDER);
   const fresh = Math.min(free - 1, Math.max(1, cells ?? Math.floor(free / 2)));
   const two: LayoutNode[] = [
     { ...root, weight: free - fresh },
     { pane: made, weight: fresh },
   ];
-  return tidy({ axis, weight: 1, children: after ? two : two.reverse() }, (split) =>
+  return normalise({ axis, weight: 1, children: after ? two : two.reverse() }, (split) =>
     split.axis === axis && !isLeaf(root) && split === two[0] ? free - fresh : extents(split),
   );
 }
@@ -171,13 +171,13 @@ export function removePane(root: LayoutNode, pane: string, extents: ExtentOf): L
   const extent = extents(parent);
   const weight = parent.children[index]?.weight ?? 0;
   const heir = index === 0 ? 1 : index - 1;
-  const room = weight + perCell(parent, extent) * BORDER;
+  const room = weight + weightPerCell(parent, extent) * BORDER;
   const children = parent.children
     .map((child, i) => (i === heir ? { ...child, weight: child.weight + room } : child))
     .filter((_, i) => i !== index);
   const made: Split = { ...parent, children };
   const known: ExtentOf = (split) => (split === made ? extent : extents(split));
-  return tidy(replaceAt(root, parentPath, made), known);
+  return normalise(replaceAt(root, parentPath, made), known);
 }
 
 /** Moves every pane to the place of the next one, or of the one before. */
@@ -190,7 +190,7 @@ export function rotatePanes(root: LayoutNode, by: 1 | -1): LayoutNode {
 
 /** Gives the children of every split, or only of the one around a pane, equal shares. */
 export function equalise(root: LayoutNode, around?: string): LayoutNode {
-  if (around === undefined) return spread(root);
+  if (around === undefined) return equalShares(root);
   const path = pathTo(root, around);
   if (path.length === 0) return root;
   const parent = nodeAt(root, path.slice(0, -1));
@@ -199,9 +199,9 @@ export function equalise(root: LayoutNode, around?: string): LayoutNode {
   return replaceAt(root, path.slice(0, -1), { ...parent, children });
 }
 
-function spread(node: LayoutNode): LayoutNode {
+function equalShares(node: LayoutNode): LayoutNode {
   if (isLeaf(node)) return node;
-  return { ...node, children: node.children.map((child) => ({ ...spread(child), weight: 1 })) };
+  return { ...node, children: node.children.map((child) => ({ ...equalShares(child), weight: 1 })) };
 }
 
 /** Returns the tree with other weights for the children of the split at a path. */
@@ -213,9 +213,9 @@ export function reweigh(root: LayoutNode, path: Path, weights: readonly number[]
 }
 
 /** Keeps the panes that a test accepts, for a placement only: weights are unchanged. @returns null: none is left */
-export function keepPanes(node: LayoutNode, accepts: (pane: string) => boolean): LayoutNode | null {
+export function filterPanes(node: LayoutNode, accepts: (pane: string) => boolean): LayoutNode | null {
   if (isLeaf(node)) return accepts(node.pane) ? node : null;
-  const children = node.children.flatMap((child) => keepPanes(child, accepts) ?? []);
+  const children = node.children.flatMap((child) => filterPanes(child, accepts) ?? []);
   if (children.length === node.children.length && children.every((child, index) => child === node.children[index])) {
     return node;
   }
@@ -230,7 +230,7 @@ export function mapPanes(node: LayoutNode, change: (pane: string) => string): La
 }
 
 /** Weight of one cell in a split. */
-export function perCell(split: Split, extent: number): number {
+export function weightPerCell(split: Split, extent: number): number {
   const cells = Math.max(1, extent - BORDER * (split.children.length - 1));
   return weightOf(split.children) / cells;
 }
@@ -243,13 +243,13 @@ export function weightOf(children: readonly LayoutNode[]): number {
  * Restores the tree's invariants: a split with one child is replaced by that child, and a split along its parent's axis
  * by its children, at their sizes.
  */
-export function tidy(node: LayoutNode, extents: ExtentOf): LayoutNode {
+export function normalise(node: LayoutNode, extents: ExtentOf): LayoutNode {
   if (isLeaf(node)) return node;
   const extent = extents(node);
-  const children = node.children.map((child) => tidy(child, extents));
+  const children = node.children.map((child) => normalise(child, extents));
   const [only] = children;
   if (only !== undefined && children.length === 1) return { ...only, weight: node.weight };
-  const unit = perCell(node, extent);
+  const unit = weightPerCell(node, extent);
   return {
     ...node,
     children: children.flatMap((child) => {

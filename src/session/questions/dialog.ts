@@ -14,9 +14,9 @@ import type { SecretPrompt } from "../../protocol/secret.ts";
 import { type EditedLine, editLine, insertText, lineKey, lineOf, pastedText } from "../line-editor.ts";
 
 /** Longest typed answer, in characters: below the limit of a terminal's line (4,096 bytes). */
-const MAX_TYPED = 1_000;
+const MAX_ANSWER = 1_000;
 /** Lines that a page key scrolls. */
-const PAGE = 5;
+const PAGE_LINES = 5;
 const WHEEL_UP = 64;
 const WHEEL_DOWN = 65;
 
@@ -35,8 +35,8 @@ type DialogStep =
   | { readonly type: "dismissed" }
   | { readonly type: "nothing" };
 
-const nothing: DialogStep = { type: "nothing" };
-const dismissed: DialogStep = { type: "dismissed" };
+const noStep: DialogStep = { type: "nothing" };
+const dismissedStep: DialogStep = { type: "dismissed" };
 export function dialogState(question: Question): DialogState {
   const base = { focus: 0, chosen: [], typed: [], caret: 0, scroll: 0 };
   if (question.kind === "choice") {
@@ -55,17 +55,17 @@ interface DialogFrame {
    * Whether keys answer: only after a pause since the dialog appeared, since earlier ones were meant for the program
    * below.
    */
-  readonly live: boolean;
+  readonly acceptsKeys: boolean;
   readonly secret: SecretPrompt | null;
 }
 
 export function dialogContent(
   question: Question,
   state: DialogState,
-  { title, live, secret }: DialogFrame,
+  { title, acceptsKeys, secret }: DialogFrame,
 ): DialogContent {
   const text = question.detail === "" ? question.question : `${question.question}\n\n${question.detail}`;
-  const hint = (words: string): string => (live ? words : "…");
+  const hint = (words: string): string => (acceptsKeys ? words : "…");
   const content: DialogContent = {
     title,
     body: text,
@@ -82,7 +82,7 @@ export function dialogContent(
       return {
         ...content,
         items: question.choices.map((choice, index) => ({
-          mark: markOf(question.multiple, state, index),
+          mark: checkMark(question.multiple, state, index),
           text: choice,
         })),
         buttons: question.multiple ? content.buttons : ["Dismiss"],
@@ -100,13 +100,13 @@ export function dialogContent(
         hint: hint("Enter takes over · Esc dismisses"),
       };
     case "text":
-      return { ...content, focus: -1, input: around(state, state.typed) };
+      return { ...content, focus: -1, input: splitAtCaret(state, state.typed) };
     case "secret":
       return {
         ...content,
         focus: -1,
-        facts: secret === null ? [] : [`Only for ${whoReads(secret)}:`, `  ${secret.commandLine}`],
-        input: around(
+        facts: secret === null ? [] : [`Only for ${readerText(secret)}:`, `  ${secret.commandLine}`],
+        input: splitAtCaret(
           state,
           state.typed.map(() => "•"),
         ),
@@ -115,40 +115,45 @@ export function dialogContent(
   }
 }
 
-function whoReads({ program, pid, pane }: SecretPrompt): string {
+function readerText({ program, pid, pane }: SecretPrompt): string {
   const place = pane === undefined ? "" : `, in pane ${pane}`;
   return `${program}, pid ${pid ?? "unknown"}${place}`;
 }
 
-function markOf(multiple: boolean, { chosen, focus }: DialogState, index: number): string {
+function checkMark(multiple: boolean, { chosen, focus }: DialogState, index: number): string {
   const number = index < 9 ? `${index + 1} ` : "  ";
   if (multiple) return `${number}[${chosen.includes(index) ? "x" : " "}] `;
   return `${number}${index === focus ? ">" : " "} `;
 }
 
-function around({ caret }: DialogState, shown: readonly string[]): { before: string; after: string } {
+function splitAtCaret({ caret }: DialogState, shown: readonly string[]): { before: string; after: string } {
   return { before: shown.slice(0, caret).join(""), after: shown.slice(caret).join("") };
 }
 
 /** The effect of an event. @param layout the dialog's layout at the terminal of the event */
-export function act(question: Question, state: DialogState, event: InputEvent, layout: DialogLayout): DialogStep {
-  if (event.kind === "mouse") return clicked(question, state, event.raw, layout);
+export function handleEvent(
+  question: Question,
+  state: DialogState,
+  event: InputEvent,
+  layout: DialogLayout,
+): DialogStep {
+  if (event.kind === "mouse") return click(question, state, event.raw, layout);
   if (event.kind === "paste")
-    return typesInto(question) ? stepOf(insertText(state, pastedText(event), MAX_TYPED)) : nothing;
-  if (event.kind !== "key" || event.parsed === null) return nothing;
-  if (dismisses(event.parsed)) return dismissed;
+    return takesText(question) ? stepOf(insertText(state, pastedText(event), MAX_ANSWER)) : noStep;
+  if (event.kind !== "key" || event.parsed === null) return noStep;
+  if (dismisses(event.parsed)) return dismissedStep;
   const { key, modifiers } = event.parsed;
   const ctrl = modifiers.includes("ctrl");
-  if (key === "PageUp") return scrolled(state, layout, -PAGE);
-  if (key === "PageDown") return scrolled(state, layout, PAGE);
-  if (typesInto(question)) return edited(question, state, event.parsed);
-  if (ctrl || modifiers.includes("alt")) return nothing;
-  if (key === "Enter") return entered(question, state);
-  if (question.kind === "choice") return chose(question, state, key);
+  if (key === "PageUp") return scroll(state, layout, -PAGE_LINES);
+  if (key === "PageDown") return scroll(state, layout, PAGE_LINES);
+  if (takesText(question)) return edit(question, state, event.parsed);
+  if (ctrl || modifiers.includes("alt")) return noStep;
+  if (key === "Enter") return submit(question, state);
+  if (question.kind === "choice") return chooseByKey(question, state, key);
   if (question.kind === "confirm" && (key === "y" || key === "Y")) return { type: "answered", answer: true };
   if (question.kind === "confirm" && (key === "n" || key === "N")) return { type: "answered", answer: false };
-  if (["ArrowLeft", "ArrowRight", "Tab"].includes(key)) return changed(state, { focus: 1 - state.focus });
-  return nothing;
+  if (["ArrowLeft", "ArrowRight", "Tab"].includes(key)) return withChange(state, { focus: 1 - state.focus });
+  return noStep;
 }
 
 function dismisses({ key, modifiers }: ParsedKey): boolean {
@@ -156,29 +161,29 @@ function dismisses({ key, modifiers }: ParsedKey): boolean {
 }
 
 /** Whether an event continues typing. A dismissing key does not: holding it must close the dialog. */
-export function typesOn({ kind, parsed }: InputEvent): boolean {
+export function continuesTyping({ kind, parsed }: InputEvent): boolean {
   return kind === "paste" || (kind === "key" && (parsed === null || !dismisses(parsed)));
 }
 
-function typesInto({ kind }: Question): boolean {
+function takesText({ kind }: Question): boolean {
   return kind === "text" || kind === "secret";
 }
 
-function changed(state: DialogState, change: Partial<DialogState>): DialogStep {
+function withChange(state: DialogState, change: Partial<DialogState>): DialogStep {
   return { type: "changed", state: { ...state, ...change } };
 }
 
-function scrolled(state: DialogState, { lastScroll }: DialogLayout, by: number): DialogStep {
-  return changed(state, { scroll: Math.max(0, Math.min(lastScroll, state.scroll + by)) });
+function scroll(state: DialogState, { lastScroll }: DialogLayout, by: number): DialogStep {
+  return withChange(state, { scroll: Math.max(0, Math.min(lastScroll, state.scroll + by)) });
 }
 
-function entered(question: Question, state: DialogState): DialogStep {
+function submit(question: Question, state: DialogState): DialogStep {
   switch (question.kind) {
     case "choice": {
       const answer = question.choices.filter((_, index) => state.chosen.includes(index));
       if (question.multiple) return { type: "answered", answer };
       const choice = question.choices[state.focus];
-      return choice === undefined ? nothing : { type: "answered", answer: choice };
+      return choice === undefined ? noStep : { type: "answered", answer: choice };
     }
     case "text":
       return { type: "answered", answer: state.typed.join("") };
@@ -187,54 +192,54 @@ function entered(question: Question, state: DialogState): DialogStep {
     case "confirm":
       return { type: "answered", answer: state.focus === 0 };
     case "hand_over":
-      return state.focus === 0 ? { type: "taken_over" } : dismissed;
+      return state.focus === 0 ? { type: "taken_over" } : dismissedStep;
   }
 }
 
-function chose(question: Extract<Question, { kind: "choice" }>, state: DialogState, key: string): DialogStep {
+function chooseByKey(question: Extract<Question, { kind: "choice" }>, state: DialogState, key: string): DialogStep {
   const { length } = question.choices;
-  const to = (index: number): DialogStep => changed(state, { focus: Math.max(0, Math.min(length - 1, index)) });
+  const to = (index: number): DialogStep => withChange(state, { focus: Math.max(0, Math.min(length - 1, index)) });
   if (key === "ArrowUp" || key === "k") return to(state.focus - 1);
   if (key === "ArrowDown" || key === "j" || key === "Tab") return to(state.focus + 1);
   if (key === "Home") return to(0);
   if (key === "End") return to(length - 1);
-  if (question.multiple && key === " ") return toggled(state, state.focus);
+  if (question.multiple && key === " ") return toggle(state, state.focus);
   const number = /^[1-9]$/.test(key) ? Number(key) - 1 : length;
-  if (number >= length) return nothing;
-  return question.multiple ? toggled(state, number) : to(number);
+  if (number >= length) return noStep;
+  return question.multiple ? toggle(state, number) : to(number);
 }
 
-function toggled(state: DialogState, index: number): DialogStep {
+function toggle(state: DialogState, index: number): DialogStep {
   const { chosen: before } = state;
   const chosen = before.includes(index) ? before.filter((each) => each !== index) : [...before, index];
-  return changed(state, { chosen, focus: index });
+  return withChange(state, { chosen, focus: index });
 }
 
-function edited(question: Question, state: DialogState, key: ParsedKey): DialogStep {
+function edit(question: Question, state: DialogState, key: ParsedKey): DialogStep {
   const named = lineKey(key);
-  if (named === "Enter") return entered(question, state);
-  return stepOf(editLine(state, named, MAX_TYPED));
+  if (named === "Enter") return submit(question, state);
+  return stepOf(editLine(state, named, MAX_ANSWER));
 }
 
 function stepOf(state: DialogState | null): DialogStep {
-  return state === null ? nothing : { type: "changed", state };
+  return state === null ? noStep : { type: "changed", state };
 }
 
-function clicked(question: Question, state: DialogState, raw: Uint8Array, layout: DialogLayout): DialogStep {
+function click(question: Question, state: DialogState, raw: Uint8Array, layout: DialogLayout): DialogStep {
   const report = parseMouse(raw);
-  if (report === null || report.release) return nothing;
-  if (report.button === WHEEL_UP) return scrolled(state, layout, -1);
-  if (report.button === WHEEL_DOWN) return scrolled(state, layout, 1);
-  if (report.button !== 0) return nothing;
+  if (report === null || report.release) return noStep;
+  if (report.button === WHEEL_UP) return scroll(state, layout, -1);
+  if (report.button === WHEEL_DOWN) return scroll(state, layout, 1);
+  if (report.button !== 0) return noStep;
   const [row, col] = [report.row - 1, report.col - 1];
   const hit = layout.targets.find((each) => each.row === row && col >= each.col && col < each.col + each.width);
-  if (hit === undefined) return nothing;
+  if (hit === undefined) return noStep;
   if (hit.part === "item") {
-    if (question.kind !== "choice") return nothing;
-    return question.multiple ? toggled(state, hit.index) : entered(question, { ...state, focus: hit.index });
+    if (question.kind !== "choice") return noStep;
+    return question.multiple ? toggle(state, hit.index) : submit(question, { ...state, focus: hit.index });
   }
   if (question.kind === "confirm" || question.kind === "hand_over")
-    return entered(question, { ...state, focus: hit.index });
+    return submit(question, { ...state, focus: hit.index });
   const isDismiss = hit.index === 1 || (question.kind === "choice" && !question.multiple);
-  return isDismiss ? dismissed : entered(question, state);
+  return isDismiss ? dismissedStep : submit(question, state);
 }

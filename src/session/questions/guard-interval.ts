@@ -11,38 +11,39 @@ const PAUSE_MS = 300;
 const ESC = 0x1b;
 const CTRL_C = 0x03;
 
-export class LateKeys {
+export class GuardInterval {
   /** Time of each terminal's last key at the latest open dialog, in ms. */
-  private readonly typed = new Map<number, number>();
+  private readonly dialogKeyAt = new Map<number, number>();
   /** Time of each terminal's last late key, or of the end of its dialog. */
-  private readonly late = new Map<number, number>();
+  private readonly lateKeyAt = new Map<number, number>();
 
   /** A terminal has typed at the dialog. */
-  atDialog(viewer: number, now: number): void {
-    this.typed.set(viewer, now);
+  noteDialogKey(viewer: number, now: number): void {
+    this.dialogKeyAt.set(viewer, now);
   }
 
   /** @param by the terminal whose key closed the dialog; null: none */
-  closed(now: number, by: number | null): void {
-    for (const [viewer, at] of this.typed) if (viewer !== by && now - at < TYPING_MS) this.late.set(viewer, now);
-    this.typed.clear();
+  noteClosed(now: number, by: number | null): void {
+    for (const [viewer, at] of this.dialogKeyAt)
+      if (viewer !== by && now - at < TYPING_MS) this.lateKeyAt.set(viewer, now);
+    this.dialogKeyAt.clear();
   }
 
   /** @returns whether input without a dialog was meant for the one that has closed */
-  takes(viewer: number, bytes: Uint8Array, now: number): boolean {
-    const since = this.late.get(viewer);
+  swallows(viewer: number, bytes: Uint8Array, now: number): boolean {
+    const since = this.lateKeyAt.get(viewer);
     if (since === undefined) return false;
     if (now - since >= PAUSE_MS) {
-      this.late.delete(viewer);
+      this.lateKeyAt.delete(viewer);
       return false;
     }
     // Neither the mouse nor a dismissing key continues typing.
-    if (bytes[0] !== ESC && bytes[0] !== CTRL_C) this.late.set(viewer, now);
+    if (bytes[0] !== ESC && bytes[0] !== CTRL_C) this.lateKeyAt.set(viewer, now);
     return true;
   }
 
   forget(viewer: number): void {
-    this.typed.delete(viewer);
-    this.late.delete(viewer);
+    this.dialogKeyAt.delete(viewer);
+    this.lateKeyAt.delete(viewer);
   }
 }

@@ -11,11 +11,11 @@ import type { Answers, OpenQuestion, Party, QuestionResult } from "./types.ts";
 /** Maximum open questions: more than a person can handle. */
 const MAX_PENDING = 32;
 /** Those of one agent, which waits for their answers: more at once are an error or a flood. */
-const MAX_OF_AGENT = 4;
+const MAX_PER_AGENT = 4;
 /** Those of all agents together, so that people's programs always find room: names of agents cost nothing. */
-const MAX_OF_AGENTS = 24;
+const MAX_ALL_AGENTS = 24;
 /** Results stored for callers that ask again. */
-const MAX_KEPT = 64;
+const MAX_RESULTS = 64;
 /** Maximum concurrent waits for answers. */
 const MAX_WAITS = 256;
 
@@ -24,12 +24,12 @@ export type QuestionEnd = { readonly decided_by: AskEnd } & Omit<QuestionResult,
 export class PendingQuestions implements Answers {
   private entries: OpenQuestion[] = [];
   private readonly results = new Map<string, QuestionResult>();
-  private waiting = 0;
+  private waitCount = 0;
 
-  /** @param ended called when a question has ended, after its waiting callers got the result */
+  /** @param onEnd called when a question has ended, after its waiting callers got the result */
   constructor(
     private readonly clock: Clock,
-    private readonly ended: (entry: OpenQuestion, end: AskEnd) => void,
+    private readonly onEnd: (entry: OpenQuestion, end: AskEnd) => void,
   ) {}
 
   get all(): readonly OpenQuestion[] {
@@ -42,26 +42,26 @@ export class PendingQuestions implements Answers {
 
   /** @throws WshError resource_limit_reached */
   requireRoom({ agent = null }: Pick<Party, "agent">): void {
-    if (this.entries.length >= MAX_PENDING) throw full(`${MAX_PENDING} questions`);
+    if (this.entries.length >= MAX_PENDING) throw limitError(`${MAX_PENDING} questions`);
     if (agent === null) return;
     const agents = this.entries.flatMap(({ asker }) => asker.agent ?? []);
-    if (agents.filter((each) => each === agent).length >= MAX_OF_AGENT)
-      throw full(`${MAX_OF_AGENT} questions of ${agent}`);
-    if (agents.length >= MAX_OF_AGENTS) throw full(`${MAX_OF_AGENTS} questions of agents`);
+    if (agents.filter((each) => each === agent).length >= MAX_PER_AGENT)
+      throw limitError(`${MAX_PER_AGENT} questions of ${agent}`);
+    if (agents.length >= MAX_ALL_AGENTS) throw limitError(`${MAX_ALL_AGENTS} questions of agents`);
   }
 
   /** Adds a question, which ends at its deadline. */
   add(entry: OpenQuestion): void {
     this.entries.push(entry);
-    if (entry.until === null) return;
-    const rest = Math.max(0, entry.until - this.clock.now());
-    entry.life = this.clock.after(rest, () => this.close(entry, { state: "closed", decided_by: "timeout" }));
+    if (entry.deadline === null) return;
+    const rest = Math.max(0, entry.deadline - this.clock.now());
+    entry.deadlineTimer = this.clock.after(rest, () => this.close(entry, { state: "closed", decided_by: "timeout" }));
   }
 
   /** Its deadline remains, but no longer ends the question. */
-  outlive(entry: OpenQuestion): void {
-    entry.life?.[Symbol.dispose]();
-    entry.life = null;
+  disarmDeadline(entry: OpenQuestion): void {
+    entry.deadlineTimer?.[Symbol.dispose]();
+    entry.deadlineTimer = null;
   }
 
   /** @returns its result; no effect on an ended question */
@@ -69,18 +69,18 @@ export class PendingQuestions implements Answers {
     const earlier = this.results.get(entry.id);
     if (!this.has(entry)) return earlier ?? { ask_id: entry.id, ...end };
     this.entries = this.entries.filter((each) => each !== entry);
-    this.outlive(entry);
+    this.disarmDeadline(entry);
     const result = { ask_id: entry.id, ...end };
-    this.keep(result);
-    for (const resolve of [...entry.waits]) resolve(result);
-    this.ended(entry, end.decided_by);
+    this.storeResult(result);
+    for (const resolve of [...entry.waiters]) resolve(result);
+    this.onEnd(entry, end.decided_by);
     return result;
   }
 
-  private keep(result: QuestionResult): void {
+  private storeResult(result: QuestionResult): void {
     if (result.ask_id !== undefined) this.results.set(result.ask_id, result);
     const [oldest] = this.results.keys();
-    if (this.results.size > MAX_KEPT && oldest !== undefined) this.results.delete(oldest);
+    if (this.results.size > MAX_RESULTS && oldest !== undefined) this.results.delete(oldest);
   }
 
   /** @throws WshError question_not_found, also for an ended one */
@@ -100,25 +100,25 @@ export class PendingQuestions implements Answers {
   awaitEnd(entry: OpenQuestion, ms: number, signal: AbortSignal): Promise<QuestionResult> {
     const pending: QuestionResult = { ask_id: entry.id, state: "pending" };
     if (ms === 0) return Promise.resolve(pending);
-    if (this.waiting >= MAX_WAITS) {
+    if (this.waitCount >= MAX_WAITS) {
       throw new WshError(
         "resource_limit_reached",
         `${MAX_WAITS} calls are already waiting for answers in this session`,
       );
     }
-    this.waiting++;
+    this.waitCount++;
     const wait = new Wait<QuestionResult>({ clock: this.clock, ms, signal }, () => pending);
     const ended = (result: QuestionResult): void => wait.end(result);
-    entry.waits.add(ended);
+    entry.waiters.add(ended);
     wait.own(() => {
-      entry.waits.delete(ended);
-      this.waiting--;
+      entry.waiters.delete(ended);
+      this.waitCount--;
     });
     return wait.promise;
   }
 }
 
-function full(what: string): WshError {
+function limitError(what: string): WshError {
   return new WshError("resource_limit_reached", `${what} are already pending`, {
     hint: "Wait for an answer, or cancel a question.",
   });

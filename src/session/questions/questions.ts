@@ -18,8 +18,8 @@ import { fittingAnswer, questionOf, shownOf } from "../../protocol/question.ts";
 import type { SecretPrompt } from "../../protocol/secret.ts";
 import type { Size } from "../../protocol/size.ts";
 import { ViewerKeys } from "../viewer-keys.ts";
-import { act, dialogContent, dialogState, typesOn } from "./dialog.ts";
-import { LateKeys } from "./guard-interval.ts";
+import { continuesTyping, dialogContent, dialogState, handleEvent } from "./dialog.ts";
+import { GuardInterval } from "./guard-interval.ts";
 import { PendingQuestions, type QuestionEnd } from "./pending.ts";
 import type { Answers, OpenQuestion, Party, QuestionResult, QuestionsPort, ShownQuestion } from "./types.ts";
 
@@ -40,27 +40,27 @@ const REPLACED_GUARD_MS = 1_000;
 
 export class Questions implements Answers {
   private readonly pending: PendingQuestions;
-  private open: ShownQuestion | null = null;
+  private shownQuestion: ShownQuestion | null = null;
   /** The hand-over during which the person works at the program. */
-  private given: OpenQuestion | null = null;
-  private opening: Disposable | null = null;
+  private handedOverQuestion: OpenQuestion | null = null;
+  private openTimer: Disposable | null = null;
   /** A question being completed: a secret on its way to the program, or a returned hand-over. */
-  private busy: OpenQuestion | null = null;
-  private typedAt = Number.NEGATIVE_INFINITY;
+  private completingQuestion: OpenQuestion | null = null;
+  private lastKeyAt = Number.NEGATIVE_INFINITY;
   /** Time at which a dialog that was shown ended by itself. */
   private replacedAt = Number.NEGATIVE_INFINITY;
   /** Time of the last attach, key or click. */
-  private actedAt = Number.NEGATIVE_INFINITY;
-  private people = 0;
-  private readonly keys: ViewerKeys;
-  private readonly late = new LateKeys();
+  private lastActAt = Number.NEGATIVE_INFINITY;
+  private peopleCount = 0;
+  private readonly viewerKeys: ViewerKeys;
+  private readonly guardInterval = new GuardInterval();
   /** The terminal whose keys are being handled. */
-  private pressing: number | null = null;
+  private keySource: number | null = null;
   private size: Size = { rows: 1, cols: 1 };
 
   constructor(private readonly port: QuestionsPort) {
-    this.pending = new PendingQuestions(port.clock, (entry, end) => this.ended(entry, end));
-    this.keys = new ViewerKeys(port.clock, (events, viewer) => this.pressed(events, viewer));
+    this.pending = new PendingQuestions(port.clock, (entry, end) => this.handleEnd(entry, end));
+    this.viewerKeys = new ViewerKeys(port.clock, (events, viewer) => this.handleEvents(events, viewer));
   }
 
   /**
@@ -77,9 +77,9 @@ export class Questions implements Answers {
   ): Promise<QuestionResult> {
     const question = questionOf(ask);
     if (question.kind === "secret" && (await this.port.secrets.prompt(pane)) === null) {
-      throw await this.noPrompt(pane);
+      throw await this.noPromptError(pane);
     }
-    const waits = ask.wait_for_person || this.port.people() > 0 || this.port.isNoticed();
+    const waits = ask.wait_for_person || this.port.countPeople() > 0 || this.port.hasNotice();
     if (!waits) return { state: "closed", decided_by: "nobody_attached" };
     this.pending.requireRoom(asker);
     const { clock } = this.port;
@@ -88,15 +88,15 @@ export class Questions implements Answers {
       question,
       asker,
       pane,
-      waits: new Set(decided === undefined ? [] : [decided]),
-      life: null,
-      until: clock.now() + ask.timeout_ms,
+      waiters: new Set(decided === undefined ? [] : [decided]),
+      deadlineTimer: null,
+      deadline: clock.now() + ask.timeout_ms,
     };
     this.pending.add(entry);
-    this.happened(entry, null);
+    this.reportChange(entry, null);
     this.port.waiting(this.pending.all.length);
-    this.next();
-    if (this.open !== null) this.port.changed();
+    this.scheduleNext();
+    if (this.shownQuestion !== null) this.port.changed();
     return this.pending.awaitEnd(entry, ask.max_wait_ms, signal);
   }
 
@@ -151,33 +151,34 @@ export class Questions implements Answers {
       ...shownOf(entry.question),
       pane_id: entry.pane,
       asked_by: entry.asker.label,
-      state: entry === this.given ? "handed_over" : entry === this.open?.entry ? "open" : "queued",
-      remaining_ms: entry.until === null ? null : Math.max(0, Math.round(entry.until - now)),
+      state:
+        entry === this.handedOverQuestion ? "handed_over" : entry === this.shownQuestion?.entry ? "open" : "queued",
+      remaining_ms: entry.deadline === null ? null : Math.max(0, Math.round(entry.deadline - now)),
     }));
   }
 
   /** The dialog for the terminals; null: there is none. Composed once per frame. */
   get dialog(): DialogContent | null {
-    const { open } = this;
-    if (open === null) return null;
-    const { entry, state, live, secret } = open;
+    const { shownQuestion } = this;
+    if (shownQuestion === null) return null;
+    const { entry, state, acceptsKeys, secret } = shownQuestion;
     const count = this.pending.all.length;
     const more = count > 1 ? ` (1 of ${count})` : "";
     return dialogContent(entry.question, state, {
       title: `${callerText(entry.asker.label)} asks${more}`,
-      live,
+      acceptsKeys,
       secret,
     });
   }
 
   /** Whether terminals show a part of questions. */
   get isShown(): boolean {
-    return this.open !== null || this.given !== null;
+    return this.shownQuestion !== null || this.handedOverQuestion !== null;
   }
 
   /** The person's task at the program during a hand-over; else null. */
   get handedOver(): string | null {
-    return this.given?.question.question ?? null;
+    return this.handedOverQuestion?.question.question ?? null;
   }
 
   /**
@@ -185,93 +186,98 @@ export class Questions implements Answers {
    * @returns whether the input belonged to a dialog
    */
   type(viewer: number, bytes: Uint8Array, size: Size): boolean {
-    this.actedAt = this.port.clock.now();
-    if (this.open === null) {
-      this.typedAt = this.actedAt;
-      return this.late.takes(viewer, bytes, this.actedAt);
+    this.lastActAt = this.port.clock.now();
+    if (this.shownQuestion === null) {
+      this.lastKeyAt = this.lastActAt;
+      return this.guardInterval.swallows(viewer, bytes, this.lastActAt);
     }
-    this.late.atDialog(viewer, this.actedAt);
+    this.guardInterval.noteDialogKey(viewer, this.lastActAt);
     this.size = size;
-    this.keys.push(viewer, bytes);
+    this.viewerKeys.push(viewer, bytes);
     return true;
   }
 
-  viewerGone(viewer: number): void {
-    this.keys.forget(viewer);
-    this.late.forget(viewer);
+  forgetViewer(viewer: number): void {
+    this.viewerKeys.forget(viewer);
+    this.guardInterval.forget(viewer);
   }
 
   /** The number of attached people changed. */
-  peopleChanged(): void {
-    const before = this.people;
-    this.people = this.port.people();
-    if (this.people > before) this.actedAt = this.port.clock.now();
-    if (this.people > 0) this.next();
+  handlePeopleChange(): void {
+    const before = this.peopleCount;
+    this.peopleCount = this.port.countPeople();
+    if (this.peopleCount > before) this.lastActAt = this.port.clock.now();
+    if (this.peopleCount > 0) this.scheduleNext();
     else this.withdraw();
   }
 
-  person(): PersonThere {
-    const since = this.port.clock.now() - this.actedAt;
+  personPresence(): PersonThere {
+    const since = this.port.clock.now() - this.lastActAt;
     return {
-      people: this.port.people(),
+      people: this.port.countPeople(),
       acted_ms: Number.isFinite(since) ? Math.round(since) : null,
-      noticed: this.port.isNoticed(),
+      noticed: this.port.hasNotice(),
     };
   }
 
   /** The person has finished at the program. Idempotent. */
-  async giveBack(): Promise<void> {
-    const { given } = this;
-    if (given === null || this.busy !== null) return;
-    this.busy = given;
+  async endHandOver(): Promise<void> {
+    const { handedOverQuestion } = this;
+    if (handedOverQuestion === null || this.completingQuestion !== null) return;
+    this.completingQuestion = handedOverQuestion;
     try {
-      const state = Promise.resolve(this.port.programState(given.pane));
+      const state = Promise.resolve(this.port.programState(handedOverQuestion.pane));
       const limits = { clock: this.port.clock, ms: STATE_MS };
       const program_state = await orUntil(state, limits, () => "unresponsive" as const).catch(() => "exited" as const);
-      this.pending.close(given, { state: "answered", decided_by: "answered", answered_by: "terminal", program_state });
+      this.pending.close(handedOverQuestion, {
+        state: "answered",
+        decided_by: "answered",
+        answered_by: "terminal",
+        program_state,
+      });
     } finally {
-      this.busy = null;
-      this.next();
+      this.completingQuestion = null;
+      this.scheduleNext();
     }
   }
 
   /** The program of a pane is gone, and with it whatever read a secret there. */
-  programEnded(pane: string): void {
+  handleProgramEnd(pane: string): void {
     for (const entry of this.pending.all)
       if (entry.pane === pane && entry.question.kind === "secret")
-        this.pending.close(entry, notTaken("the program that read the password has ended"));
+        this.pending.close(entry, secretNotTaken("the program that read the password has ended"));
   }
 
   /** Ends all questions; none can be asked afterwards. */
-  end(): void {
+  endAll(): void {
     for (const entry of this.pending.all) this.pending.close(entry, { state: "closed", decided_by: "session_ended" });
   }
 
   dispose(): void {
-    this.end();
-    this.opening?.[Symbol.dispose]();
-    this.opening = null;
-    this.keys.dispose();
+    this.endAll();
+    this.openTimer?.[Symbol.dispose]();
+    this.openTimer = null;
+    this.viewerKeys.dispose();
   }
 
   /** A question has ended. */
-  private ended(entry: OpenQuestion, end: AskEnd): void {
-    this.happened(entry, end);
-    if (this.open?.entry === entry) {
-      if (this.pressing === null) this.replacedAt = this.port.clock.now();
-      this.shut();
+  private handleEnd(entry: OpenQuestion, end: AskEnd): void {
+    this.reportChange(entry, end);
+    if (this.shownQuestion?.entry === entry) {
+      if (this.keySource === null) this.replacedAt = this.port.clock.now();
+      this.closeDialog();
     }
-    if (this.given === entry) this.given = null;
+    if (this.handedOverQuestion === entry) this.handedOverQuestion = null;
     this.port.waiting(this.pending.all.length);
-    this.next();
+    this.scheduleNext();
     this.port.changed();
   }
 
-  private happened({ id, question, asker, pane }: OpenQuestion, end: AskEnd | null): void {
+  private reportChange({ id, question, asker, pane }: OpenQuestion, end: AskEnd | null): void {
     this.port.happened({ id, question, askedBy: asker.label, pane, end });
   }
 
-  private async noPrompt(pane: string): Promise<WshError> {
+  private async noPromptError(pane: string): Promise<WshError> {
     const others = ((await this.port.secrets.readers?.()) ?? []).filter((each) => each !== pane);
     const [first] = others;
     if (first === undefined)
@@ -281,141 +287,154 @@ export class Questions implements Answers {
     });
   }
 
-  private shut(): void {
-    this.late.closed(this.port.clock.now(), this.pressing);
-    this.open?.timer[Symbol.dispose]();
-    this.open = null;
-    this.keys.dispose();
+  private closeDialog(): void {
+    this.guardInterval.noteClosed(this.port.clock.now(), this.keySource);
+    this.shownQuestion?.guardTimer[Symbol.dispose]();
+    this.shownQuestion = null;
+    this.viewerKeys.dispose();
   }
 
   /** Nobody can answer any more: the question waits, and typed text is discarded. */
   private withdraw(): void {
-    this.opening?.[Symbol.dispose]();
-    this.opening = null;
-    if (this.open === null) return;
-    this.shut();
+    this.openTimer?.[Symbol.dispose]();
+    this.openTimer = null;
+    if (this.shownQuestion === null) return;
+    this.closeDialog();
     this.port.changed();
   }
 
   /** Opens the next question when the person pauses. */
-  private next(): void {
+  private scheduleNext(): void {
     const { clock } = this.port;
-    if (this.busy !== null) return;
-    if (this.open !== null || this.given !== null || this.opening !== null) return;
+    if (this.completingQuestion !== null) return;
+    if (this.shownQuestion !== null || this.handedOverQuestion !== null || this.openTimer !== null) return;
     const [entry] = this.pending.all;
-    if (entry === undefined || this.port.people() === 0) return;
-    const rest = Math.max(this.typedAt, this.replacedAt) + PAUSE_MS - clock.now();
+    if (entry === undefined || this.port.countPeople() === 0) return;
+    const rest = Math.max(this.lastKeyAt, this.replacedAt) + PAUSE_MS - clock.now();
     if (rest > 0) {
-      this.opening = clock.after(rest, () => {
-        this.opening = null;
-        this.next();
+      this.openTimer = clock.after(rest, () => {
+        this.openTimer = null;
+        this.scheduleNext();
       });
       return;
     }
-    if (entry.question.kind === "secret") void this.lookUp(entry);
+    if (entry.question.kind === "secret") void this.prepareDialog(entry);
     else this.show(entry, null);
   }
 
   /** Finds the reader of a secret, and shows the question. */
-  private async lookUp(entry: OpenQuestion): Promise<void> {
+  private async prepareDialog(entry: OpenQuestion): Promise<void> {
     const looking = new AbortController();
     const opening = { [Symbol.dispose]: () => looking.abort() };
-    this.opening = opening;
+    this.openTimer = opening;
     const secret = await Promise.resolve(this.port.secrets.prompt(entry.pane)).catch(() => null);
-    if (this.opening === opening) this.opening = null;
+    if (this.openTimer === opening) this.openTimer = null;
     if (looking.signal.aborted) return;
-    if (!this.pending.has(entry)) this.next();
+    if (!this.pending.has(entry)) this.scheduleNext();
     else if (secret !== null) this.show(entry, secret);
-    else this.pending.close(entry, notTaken("the program stopped reading a password before the question was shown"));
+    else
+      this.pending.close(entry, secretNotTaken("the program stopped reading a password before the question was shown"));
   }
 
   private show(entry: OpenQuestion, secret: SecretPrompt | null): void {
     const state = dialogState(entry.question);
     const isReplacing = this.port.clock.now() - this.replacedAt < PAUSE_MS + REPLACED_GUARD_MS;
     const guardMs = isReplacing ? REPLACED_GUARD_MS : GUARD_MS;
-    this.open = { entry, state, live: false, secret, guardMs, timer: this.guard(entry, guardMs) };
+    this.shownQuestion = {
+      entry,
+      state,
+      acceptsKeys: false,
+      secret,
+      guardMs,
+      guardTimer: this.startGuard(entry, guardMs),
+    };
     this.port.changed();
   }
 
   /** Ends the guard of a dialog after a pause. */
-  private guard(entry: OpenQuestion, guardMs: number): Disposable {
+  private startGuard(entry: OpenQuestion, guardMs: number): Disposable {
     return this.port.clock.after(guardMs, () => {
-      if (this.open?.entry !== entry) return;
-      this.open.live = true;
+      if (this.shownQuestion?.entry !== entry) return;
+      this.shownQuestion.acceptsKeys = true;
       this.port.changed();
     });
   }
 
-  private pressed(events: readonly InputEvent[], viewer: number): void {
-    this.pressing = viewer;
-    for (const event of events) this.press(event);
-    this.pressing = null;
+  private handleEvents(events: readonly InputEvent[], viewer: number): void {
+    this.keySource = viewer;
+    for (const event of events) this.handleEvent(event);
+    this.keySource = null;
   }
 
-  private press(event: InputEvent): void {
-    const { open } = this;
+  private handleEvent(event: InputEvent): void {
+    const { shownQuestion } = this;
     const content = this.dialog;
-    if (open === null || content === null) return;
-    if (!open.live) {
-      if (!typesOn(event)) return;
-      open.timer[Symbol.dispose]();
-      open.timer = this.guard(open.entry, open.guardMs);
+    if (shownQuestion === null || content === null) return;
+    if (!shownQuestion.acceptsKeys) {
+      if (!continuesTyping(event)) return;
+      shownQuestion.guardTimer[Symbol.dispose]();
+      shownQuestion.guardTimer = this.startGuard(shownQuestion.entry, shownQuestion.guardMs);
       return;
     }
-    const step = act(open.entry.question, open.state, event, layoutDialog(content, this.size));
+    const step = handleEvent(
+      shownQuestion.entry.question,
+      shownQuestion.state,
+      event,
+      layoutDialog(content, this.size),
+    );
     switch (step.type) {
       case "changed":
-        open.state = step.state;
+        shownQuestion.state = step.state;
         this.port.changed();
         break;
       case "answered":
-        this.answered(open.entry, step.answer);
+        this.closeAnswered(shownQuestion.entry, step.answer);
         break;
       case "secret":
-        void this.hand(open, step.typed);
+        void this.typeSecret(shownQuestion, step.typed);
         break;
       case "taken_over":
-        this.takenOver(open.entry);
+        this.handOver(shownQuestion.entry);
         break;
       case "dismissed":
-        this.pending.close(open.entry, { state: "closed", decided_by: "dismissed", answered_by: "terminal" });
+        this.pending.close(shownQuestion.entry, { state: "closed", decided_by: "dismissed", answered_by: "terminal" });
     }
   }
 
-  private answered(entry: OpenQuestion, answer: Answer): void {
+  private closeAnswered(entry: OpenQuestion, answer: Answer): void {
     this.pending.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal", answer });
   }
 
   /** Types the secret to its intended reader, or discards it. */
-  private async hand({ entry, secret }: ShownQuestion, typed: string): Promise<void> {
-    this.shut();
-    this.busy = entry;
+  private async typeSecret({ entry, secret }: ShownQuestion, typed: string): Promise<void> {
+    this.closeDialog();
+    this.completingQuestion = entry;
     // The result reports whether the secret was typed.
-    this.pending.outlive(entry);
+    this.pending.disarmDeadline(entry);
     this.port.changed();
     const bytes = new TextEncoder().encode(`${typed}\r`);
     const taken = secret !== null && (await this.port.secrets.type(secret, bytes).catch(() => false));
-    this.busy = null;
+    this.completingQuestion = null;
     if (taken) this.pending.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal" });
     else
       this.pending.close(
         entry,
-        notTaken("the program no longer reads a password, or hangs; the typed text was discarded"),
+        secretNotTaken("the program no longer reads a password, or hangs; the typed text was discarded"),
       );
     // Also if it was cancelled meanwhile.
-    this.next();
+    this.scheduleNext();
   }
 
-  private takenOver(entry: OpenQuestion): void {
-    this.shut();
-    this.given = entry;
-    this.pending.outlive(entry);
-    entry.until = null;
+  private handOver(entry: OpenQuestion): void {
+    this.closeDialog();
+    this.handedOverQuestion = entry;
+    this.pending.disarmDeadline(entry);
+    entry.deadline = null;
     this.port.takenOver(entry.pane);
     this.port.changed();
   }
 }
 
-function notTaken(reason: string): QuestionEnd {
+function secretNotTaken(reason: string): QuestionEnd {
   return { state: "closed", decided_by: "secret_not_taken", reason };
 }

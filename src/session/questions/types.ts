@@ -12,9 +12,9 @@ export interface QuestionsPort {
   readonly clock: Clock;
   readonly newId: () => string;
   /** Number of terminals at which a person can answer. */
-  people(): number;
+  countPeople(): number;
   /** Whether a notice of a question reaches a person who is elsewhere. */
-  isNoticed(): boolean;
+  hasNotice(): boolean;
   readonly secrets: PaneRef["secrets"];
   /** State of the program in a pane. */
   programState(pane: string): SessionState | Promise<SessionState>;
@@ -53,10 +53,10 @@ export interface OpenQuestion {
   /** The pane that the question is about. */
   readonly pane: string;
   /** Timer that ends it; null: a hand-over that was taken. */
-  life: Disposable | null;
+  deadlineTimer: Disposable | null;
   /** Clock time of its deadline; null: none. */
-  until: number | null;
-  readonly waits: Set<(result: QuestionResult) => void>;
+  deadline: number | null;
+  readonly waiters: Set<(result: QuestionResult) => void>;
 }
 
 /** A question whose dialog is open. */
@@ -64,11 +64,11 @@ export interface ShownQuestion {
   readonly entry: OpenQuestion;
   state: DialogState;
   /** Whether keys answer. */
-  live: boolean;
+  acceptsKeys: boolean;
   /** Time without a key until it is live, in ms. */
   readonly guardMs: number;
   /** The reader of the secret. */
   readonly secret: SecretPrompt | null;
   /** Timer that ends the guard. */
-  timer: Disposable;
+  guardTimer: Disposable;
 }

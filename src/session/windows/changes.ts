@@ -14,7 +14,7 @@ import { extentsIn, neighbour, placePanes } from "../layout/cells.ts";
 import { arrange, type LayoutPreset } from "../layout/presets.ts";
 import { growPane, resizePane } from "../layout/resize.ts";
 import {
-  along,
+  axisOf,
   equalise,
   type LayoutNode,
   mapPanes,
@@ -23,7 +23,7 @@ import {
   splitPane,
   splitWindow,
 } from "../layout/tree.ts";
-import { addFloat, type FloatChange, type Resizing, reactivated, resizeFloat, tiledBeside } from "./floats.ts";
+import { addFloat, type FloatChange, type Resizing, reactivate, resizeFloat, tiledBeside } from "./floats.ts";
 import {
   addWindow,
   floatOf,
@@ -35,7 +35,7 @@ import {
   panesIn,
   putPane,
   putWindow,
-  refocused,
+  refocus,
   takePane,
   type WindowEntry,
   type Windows,
@@ -56,22 +56,22 @@ export interface SplitChange {
   readonly float?: FloatChange;
 }
 
-/** @param made the new pane @param area cells of the window @throws WshError pane_not_found, invalid_layout */
-export function split(state: Windows, made: PaneEntry, change: SplitChange, area: Size): Windows {
-  if (change.float !== undefined) return addFloat(state, made, change.pane, change.float, change.focus);
+/** @param newPane the new pane @param area cells of the window @throws WshError pane_not_found, invalid_layout */
+export function addSplit(state: Windows, newPane: PaneEntry, change: SplitChange, area: Size): Windows {
+  if (change.float !== undefined) return addFloat(state, newPane, change.pane, change.float, change.focus);
   const window = windowWith(state, tiledBeside(state, change.pane));
   const placement = placePanes(window.root, area, window.recent);
-  const { axis } = along(change.side);
+  const { axis } = axisOf(change.side);
   const beside = tiledBeside(state, change.pane);
   const box = change.whole ? { row: 0, col: 0, ...area } : placement.boxes.get(beside);
   const own = box === undefined ? 2 : axis === "row" ? box.cols : box.rows;
   const cells = cellsOf(change.size, own);
-  const request = { pane: beside, newPane: made.id, side: change.side, ...defined({ cells }) };
+  const request = { pane: beside, newPane: newPane.id, side: change.side, ...defined({ cells }) };
   const root = (change.whole ? splitWindow : splitPane)(window.root, request, extentsIn(placement), own);
-  const added: WindowEntry = { ...window, root, recent: [...window.recent, made.id] };
-  const next = putPane(putWindow(state, added), made);
+  const added: WindowEntry = { ...window, root, recent: [...window.recent, newPane.id] };
+  const next = putPane(putWindow(state, added), newPane);
   // A pane added beside a zoomed one stays hidden: views change only on request.
-  return change.focus ? focusWindow(focusPane(next, made.id), window.id) : next;
+  return change.focus ? focusWindow(focusPane(next, newPane.id), window.id) : next;
 }
 
 function cellsOf(amount: Amount | undefined, own: number): number | undefined {
@@ -101,7 +101,7 @@ export function windowBeside(state: Windows, from: number, to: "next" | "previou
   return state.windows[(index + step + state.windows.length) % state.windows.length]?.id ?? from;
 }
 
-export function resize(state: Windows, pane: string, change: Resizing, area: Size): Windows {
+export function applyResize(state: Windows, pane: string, change: Resizing, area: Size): Windows {
   const window = windowWith(state, pane);
   if (floatOf(window, pane) !== null) return resizeFloat(state, pane, change, area);
   let { root } = window;
@@ -116,7 +116,7 @@ export function resize(state: Windows, pane: string, change: Resizing, area: Siz
 }
 
 /** @param on null: toggle @throws WshError pane_not_found */
-export function zoom(state: Windows, pane: string, on: boolean | null): Windows {
+export function zoomPane(state: Windows, pane: string, on: boolean | null): Windows {
   const window = windowWith(state, pane);
   const isZoomed = zoomedPane(window) === pane;
   if (floatOf(window, pane)?.popup === true) {
@@ -131,14 +131,14 @@ export function zoom(state: Windows, pane: string, on: boolean | null): Windows 
 }
 
 /** Exchanges two panes, which may be in different windows. Each window's active position remains. */
-export function swap(state: Windows, one: string, other: string): Windows {
+export function swapPanes(state: Windows, one: string, other: string): Windows {
   const from = windowWith(state, one);
   const to = windowWith(state, other);
   const exchanged = (pane: string): string => (pane === one ? other : pane === other ? one : pane);
-  const change = (window: WindowEntry): WindowEntry => ({ ...withNames(window, exchanged), zoomed: false });
+  const change = (window: WindowEntry): WindowEntry => ({ ...renamePanes(window, exchanged), zoomed: false });
   if (from.id === to.id) {
     const { active, recent } = from;
-    return putWindow(state, refocused({ ...change(from), active, recent }));
+    return putWindow(state, refocus({ ...change(from), active, recent }));
   }
   return putWindow(putWindow(state, change(from)), change(to));
 }
@@ -146,12 +146,12 @@ export function swap(state: Windows, one: string, other: string): Windows {
 /** Another pane has the place of one of the session. */
 export function replacePane(state: Windows, pane: string, by: PaneEntry): Windows {
   const { [pane]: _, ...panes } = state.panes;
-  const window = withNames(windowWith(state, pane), (each) => (each === pane ? by.id : each));
+  const window = renamePanes(windowWith(state, pane), (each) => (each === pane ? by.id : each));
   return putWindow({ ...state, panes: { ...panes, [by.id]: by } }, window);
 }
 
 /** The window with its panes renamed. */
-export function withNames(window: WindowEntry, name: (pane: string) => string): WindowEntry {
+export function renamePanes(window: WindowEntry, name: (pane: string) => string): WindowEntry {
   const { root, floats, active, recent } = window;
   return {
     ...window,
@@ -163,18 +163,18 @@ export function withNames(window: WindowEntry, name: (pane: string) => string): 
 }
 
 /** Moves every pane of a window to the next place; the focus stays with its pane. */
-export function rotate(state: Windows, id: number, by: 1 | -1): Windows {
+export function rotateWindow(state: Windows, id: number, by: 1 | -1): Windows {
   const window = windowById(state, id);
   return putWindow(state, { ...window, root: rotatePanes(window.root, by), zoomed: false });
 }
 
 /** @param around limits it to the panes beside this one */
-export function even(state: Windows, id: number, around?: string): Windows {
+export function evenShares(state: Windows, id: number, around?: string): Windows {
   const window = windowById(state, id);
   return putWindow(state, { ...window, root: equalise(window.root, around), zoomed: false });
 }
 
-export function preset(state: Windows, id: number, name: LayoutPreset): Windows {
+export function applyPreset(state: Windows, id: number, name: LayoutPreset): Windows {
   const window = windowById(state, id);
   return putWindow(state, { ...window, root: arrange(window.root, name), zoomed: false });
 }
@@ -188,45 +188,45 @@ export function nextPreset({ root }: WindowEntry): LayoutPreset {
 }
 
 /** Makes a pane the only one of a new window. @throws WshError invalid_layout when it is already alone */
-export function breakOut(state: Windows, pane: string, id: number, area: Size, options: NewWindow): Windows {
+export function breakPane(state: Windows, pane: string, id: number, area: Size, options: NewWindow): Windows {
   const window = windowWith(state, pane);
   if (panesIn(window).length === 1) {
     throw new WshError("invalid_layout", `pane '${pane}' is already alone in window '${windowId(window.id)}'`);
   }
   const entry = state.panes[pane] ?? paneEntry(pane);
   const rest = takePane(state, pane, area);
-  if (rest === null) throw onlyOne(pane);
+  if (rest === null) throw lastPaneError(pane);
   return addWindow(rest, id, entry, options);
 }
 
 /** The error for giving away a session's last pane. */
-export function onlyOne(pane: string): WshError {
+export function lastPaneError(pane: string): WshError {
   return new WshError("invalid_layout", `pane '${pane}' is the only one of its session`, {
     hint: "Split the session first, or show the pane elsewhere as a view.",
   });
 }
 
 /** Puts a pane of the session beside another one. @throws WshError invalid_layout when both are the same */
-export function join(state: Windows, pane: string, change: SplitChange, area: Size): Windows {
+export function joinPane(state: Windows, pane: string, change: SplitChange, area: Size): Windows {
   if (pane === change.pane) throw new WshError("invalid_layout", `pane '${pane}' cannot be moved beside itself`);
   const entry = state.panes[pane] ?? paneEntry(pane);
   const rest = takePane(state, pane, area);
-  if (rest === null) throw onlyOne(pane);
-  return split(rest, entry, change, area);
+  if (rest === null) throw lastPaneError(pane);
+  return addSplit(rest, entry, change, area);
 }
 
 /** Turns a floating pane, or a popup, into a tiled one beside the last used one. */
-export function tile(state: Windows, pane: string, area: Size): Windows {
+export function tilePane(state: Windows, pane: string, area: Size): Windows {
   const window = windowWith(state, pane);
   const entry = state.panes[pane];
   const beside = tiledBeside(state, pane);
   const rest = beside === pane || entry === undefined ? null : takePane(state, pane, area);
   if (rest === null || entry === undefined) return state;
   const change = { pane: beside, side: "right", whole: false, focus: false } as const;
-  return reactivated(split(rest, entry, change, area), window, pane);
+  return reactivate(addSplit(rest, entry, change, area), window, pane);
 }
 
 /** Shows a window, and one of its panes. */
-export function show(state: Windows, pane: string): Windows {
+export function showPane(state: Windows, pane: string): Windows {
   return focusWindow(focusPane(state, pane), windowWith(state, pane).id);
 }

@@ -18,7 +18,7 @@ import {
   type PaneEntry,
   putPane,
   putWindow,
-  refocused,
+  refocus,
   takePane,
   type WindowEntry,
   type Windows,
@@ -44,12 +44,12 @@ export function addFloat(
 ): Windows {
   const window = windowWith(state, beside);
   const entry: FloatEntry = { ...defaultBounds, hidden: false, bare: false, popup: false, ...change, pane: made.id };
-  const next = putPane(putWindow(state, above(window, entry)), made);
+  const next = putPane(putWindow(state, placeAbove(window, entry)), made);
   if (entry.popup) return focusPane(next, made.id);
   return focus ? focusWindow(focusPane(next, made.id), window.id) : next;
 }
 
-function above(window: WindowEntry, entry: FloatEntry): WindowEntry {
+function placeAbove(window: WindowEntry, entry: FloatEntry): WindowEntry {
   const floats = [...(window.floats ?? []), entry].sort((a, b) => Number(a.popup) - Number(b.popup));
   const recent = window.recent.includes(entry.pane) ? window.recent : [...window.recent, entry.pane];
   return { ...window, floats, recent };
@@ -77,11 +77,11 @@ export function float(state: Windows, pane: string, change: FloatChange, area: S
     });
   }
   const beside = panesOf(windowById(rest, window.id).root)[0] ?? pane;
-  return reactivated(addFloat(rest, entry, beside, change, false), window, pane);
+  return reactivate(addFloat(rest, entry, beside, change, false), window, pane);
 }
 
 /** Makes the pane that was its window's active one active again. */
-export function reactivated(next: Windows, { active }: WindowEntry, pane: string): Windows {
+export function reactivate(next: Windows, { active }: WindowEntry, pane: string): Windows {
   return active === pane ? focusPane(next, pane) : next;
 }
 
@@ -96,7 +96,7 @@ export function changeFloat(state: Windows, pane: string, change: FloatChange): 
 
 function putFloats(state: Windows, window: WindowEntry, change: (each: FloatEntry) => FloatEntry): Windows {
   const floats = (window.floats ?? []).map(change);
-  return putWindow(state, refocused({ ...window, ...floatsField(floats) }));
+  return putWindow(state, refocus({ ...window, ...floatsField(floats) }));
 }
 
 /** Hides or shows all floating panes of a window except popups. @param shown null: toggle */

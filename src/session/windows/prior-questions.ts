@@ -35,27 +35,27 @@ export function priorQuestion(
     case "pane.close": {
       const isLast = windows.length === 1 && panes.length === 1;
       const own = panes.filter(({ id }) => id === pane);
-      return about(pane, closing(running(own), "pane", isLast ? name : null));
+      return withTarget(pane, closingQuestion(running(own), "pane", isLast ? name : null));
     }
     case "window.close":
-      return about(window.id, closing(running(panes), "window", windows.length === 1 ? name : null));
+      return withTarget(window.id, closingQuestion(running(panes), "window", windows.length === 1 ? name : null));
     case "window.update":
-      return Object.keys(input).length > 0 ? null : about(window.id, naming(window.name));
+      return Object.keys(input).length > 0 ? null : withTarget(window.id, namingQuestion(window.name));
     case "session.kill": {
       const all = windows.flatMap((each) => each.panes);
-      return about(name, confirming(`End the session '${name}'?`, endedWith(running(all))));
+      return withTarget(name, confirmQuestion(`End the session '${name}'?`, endedProgramsText(running(all))));
     }
     case "session.restart":
     case "pane.respawn": {
       const there = running(panes.filter(({ id }) => id === pane));
-      return there.length === 0 ? null : about(pane, confirming("Start it again?", endedWith(there)));
+      return there.length === 0 ? null : withTarget(pane, confirmQuestion("Start it again?", endedProgramsText(there)));
     }
     case "session.clear":
-      return about(pane, confirming("Clear history and screen?", "The output can no longer be read."));
+      return withTarget(pane, confirmQuestion("Clear history and screen?", "The output can no longer be read."));
     case "layout.set": {
       if (input.close_others !== true) return null;
       const others = running(panes.filter(({ id }) => !JSON.stringify(input).includes(`"${id}"`)));
-      return about(pane, confirming("Close the panes missing from the layout?", endedWith(others)));
+      return withTarget(pane, confirmQuestion("Close the panes missing from the layout?", endedProgramsText(others)));
     }
     default:
       return null;
@@ -64,26 +64,30 @@ export function priorQuestion(
 
 type Untargeted = Omit<PriorQuestion, "about">;
 
-function about(target: string, asked: Untargeted | null): PriorQuestion | null {
+function withTarget(target: string, asked: Untargeted | null): PriorQuestion | null {
   return asked === null ? null : { ...asked, about: target };
 }
 
 /** @param session the session that would end with it; null: it continues */
-function closing(there: readonly RunningProgram[], what: "pane" | "window", session: string | null): Untargeted | null {
+function closingQuestion(
+  there: readonly RunningProgram[],
+  what: "pane" | "window",
+  session: string | null,
+): Untargeted | null {
   if (there.length === 0 && session === null) return null;
   const question =
     session === null ? `Close the ${what}?` : `Close the last ${what}? That ends the session '${session}'.`;
-  return confirming(question, endedWith(there));
+  return confirmQuestion(question, endedProgramsText(there));
 }
 
-function confirming(question: string, detail: string): Untargeted {
+function confirmQuestion(question: string, detail: string): Untargeted {
   return {
     question: { kind: "confirm", question, detail, prepared: false },
     input: (answer) => (answer === true ? {} : null),
   };
 }
 
-function endedWith(there: readonly RunningProgram[]): string {
+function endedProgramsText(there: readonly RunningProgram[]): string {
   const programs = programsText(there);
   return programs === "" ? "" : `${programs} ${programs.includes(",") ? "run" : "runs"} there and will be ended.`;
 }
@@ -103,7 +107,7 @@ export function endingQuestion(call: string, summary: string): Question {
 }
 
 /** An empty name restores the window's automatic one. */
-function naming(now: string): Untargeted {
+function namingQuestion(now: string): Untargeted {
   return {
     question: { kind: "text", question: "Name of the window", detail: "Empty: the program's name.", prepared: now },
     input: (answer) => (typeof answer === "string" ? { name: answer.trim() === "" ? null : answer.trim() } : null),

@@ -12,7 +12,7 @@ import { formatTarget, MAX_WINDOW_INDEX, type Target, windowId } from "../../pro
 import type { Size } from "../../protocol/size.ts";
 import { meantWindow } from "../../protocol/window-target.ts";
 import { extentsIn, type Placement, placePanes } from "../layout/cells.ts";
-import { type FloatEntry, withFloats } from "../layout/floats.ts";
+import { addFloats, type FloatEntry } from "../layout/floats.ts";
 import { hasPane, type LayoutNode, leaf, panesOf, removePane } from "../layout/tree.ts";
 
 const WINDOWS_HINT = { hint: "{windows} which exist." };
@@ -68,10 +68,10 @@ export function paneEntry(id: string, more: Partial<PaneEntry> = {}): PaneEntry 
 
 /** One window with one pane: a session before its first split. */
 export function oneWindow(id: number, pane: PaneEntry, index = 0): Windows {
-  return { windows: [windowOf(id, index, pane.id, null)], recent: [id], panes: { [pane.id]: pane } };
+  return { windows: [makeWindow(id, index, pane.id, null)], recent: [id], panes: { [pane.id]: pane } };
 }
 
-function windowOf(id: number, index: number, pane: string, name: string | null): WindowEntry {
+function makeWindow(id: number, index: number, pane: string, name: string | null): WindowEntry {
   return { id, index, name, root: leaf(pane), active: pane, zoomed: false, synchronized: false, recent: [pane] };
 }
 
@@ -180,7 +180,7 @@ export function placementOf(window: WindowEntry, size: Size): Placement {
   const tiled = placePanes(zoomed === null ? window.root : leaf(zoomed), size, window.recent);
   const { floats = [] } = window;
   const above = zoomed === null ? floats : floats.filter(({ popup }) => popup);
-  return above.length === 0 ? tiled : withFloats(tiled, above);
+  return above.length === 0 ? tiled : addFloats(tiled, above);
 }
 
 /** The window and its pane that a target addresses. */
@@ -197,7 +197,7 @@ export interface Subject {
  * @param firstPane index of a window's first pane
  * @throws WshError pane_not_found, invalid_request when several windows fit
  */
-export function findPlace(
+export function resolveTarget(
   state: Windows,
   target: Target,
   isLiving: (pane: string) => boolean,
@@ -216,19 +216,19 @@ export function findPlace(
     const wanted = target.window;
     const about = { automatic, id: ({ id }: WindowEntry) => windowId(id) };
     const match = wanted === "" ? { window: activeWindow(state) } : meantWindow(state.windows, target, about);
-    if (match === undefined) throw missing(target, `the session has no window '${wanted}'`, WINDOWS_HINT);
+    if (match === undefined) throw targetError(target, `the session has no window '${wanted}'`, WINDOWS_HINT);
     const { window, pane: index } = match;
     if (index === undefined) return { window, pane: window.active };
     const pane = panesIn(window)[index - firstPane];
-    if (pane === undefined) throw missing(target, `window '${wanted}' has no pane ${index}`);
+    if (pane === undefined) throw targetError(target, `window '${wanted}' has no pane ${index}`);
     return { window, pane };
   }
   const pane = defaultPane(state, isLiving);
-  if (pane === undefined) throw missing(target, "the session has no panes left");
+  if (pane === undefined) throw targetError(target, "the session has no panes left");
   return { window: windowWith(state, pane), pane };
 }
 
-function missing(target: Target, why: string, details = {}): WshError {
+function targetError(target: Target, why: string, details = {}): WshError {
   return new WshError("pane_not_found", `no pane '${formatTarget(target)}': ${why}`, details);
 }
 
@@ -264,7 +264,7 @@ export function addWindow(
   const added = putPane(
     {
       ...state,
-      windows: [...state.windows, windowOf(id, at, pane.id, name)].toSorted((a, b) => a.index - b.index),
+      windows: [...state.windows, makeWindow(id, at, pane.id, name)].toSorted((a, b) => a.index - b.index),
       recent: [...state.recent, id],
     },
     pane,
@@ -312,7 +312,7 @@ export function focusPane(state: Windows, pane: string): Windows {
   const before = windowWith(state, pane);
   const isRaised = floatOf(before, pane) === null || before.floats?.at(-1)?.pane === pane;
   if (before.active === pane && isRaised) return state;
-  const window = before.floats === undefined ? before : { ...before, floats: raised(before.floats, pane) };
+  const window = before.floats === undefined ? before : { ...before, floats: raise(before.floats, pane) };
   const popup = openPopup(window);
   const isPopup = floatOf(window, pane)?.popup === true;
   const front = [...new Set([...(popup === null ? [] : [popup]), pane])];
@@ -322,7 +322,7 @@ export function focusPane(state: Windows, pane: string): Windows {
 }
 
 /** The floating panes with one raised above the others; popups remain above all. */
-function raised(floats: readonly FloatEntry[], pane: string): readonly FloatEntry[] {
+function raise(floats: readonly FloatEntry[], pane: string): readonly FloatEntry[] {
   const own = floats.find((each) => each.pane === pane);
   if (own === undefined) return floats;
   const rest = floats.filter((each) => each !== own);
@@ -330,7 +330,7 @@ function raised(floats: readonly FloatEntry[], pane: string): readonly FloatEntr
 }
 
 /** A window whose active pane may be gone or hidden: a popup becomes active, else the last used pane. */
-export function refocused(window: WindowEntry): WindowEntry {
+export function refocus(window: WindowEntry): WindowEntry {
   const popup = openPopup(window);
   const isShown = (pane: string): boolean => contains(window, pane) && floatOf(window, pane)?.hidden !== true;
   const active = popup ?? [window.active, ...window.recent].find(isShown) ?? panesOf(window.root)[0];
@@ -362,7 +362,7 @@ export function takePane(state: Windows, pane: string, size: Size): Windows | nu
   const kept = floats.filter((each) => each !== promoted);
   const left = { ...rest, root, recent: window.recent.filter((each) => each !== pane), ...floatsField(kept) };
   const zoomed = window.zoomed && zoomedPane(window) !== pane && panesIn(left).length > 1;
-  return putWindow({ ...state, panes }, refocused({ ...left, zoomed }));
+  return putWindow({ ...state, panes }, refocus({ ...left, zoomed }));
 }
 
 /** A window's field for its floating panes, absent if there are none. */

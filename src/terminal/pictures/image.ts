@@ -7,7 +7,7 @@ import { cutPixels, type ImageRect, type Pixels } from "./pixels.ts";
 /** Maximum displayed pictures of an image. */
 const MAX_DISPLAYED = 64;
 
-interface Placement extends PictureSize {
+interface ImagePlacement extends PictureSize {
   readonly part: ImageRect;
 }
 
@@ -81,7 +81,7 @@ export class Image {
     command: PictureCommand,
     cell: { readonly width: number; readonly height: number },
     most: number,
-  ): Placement {
+  ): ImagePlacement {
     const { pixels } = this;
     const x = Math.min(command.count("x"), pixels.width - 1);
     const y = Math.min(command.count("y"), pixels.height - 1);
@@ -97,7 +97,7 @@ export class Image {
     return { part: { x, y, width, height }, cols: Math.min(cols, most), rows: Math.min(rows, most) };
   }
 
-  display(number: number, z: number, { part, cols, rows }: Placement): DisplayedPicture {
+  display(number: number, z: number, { part, cols, rows }: ImagePlacement): DisplayedPicture {
     const size = { cols, rows };
     const shape = JSON.stringify([part, size]);
     const { spare } = this;
@@ -122,7 +122,7 @@ export class Image {
   }
 
   /** @param id wsh's id for the program's number */
-  displayVirtually(id: number, number: number, { part, cols, rows }: Placement): void {
+  displayVirtually(id: number, number: number, { part, cols, rows }: ImagePlacement): void {
     if (this.virtualPicture?.id !== id) {
       this.hideVirtual(0);
       this.virtualPicture = {

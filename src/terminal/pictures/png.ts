@@ -18,7 +18,7 @@ const COARSE = 0xe0_e0_c0;
 /** Compression level of zlib: half the bytes of level 1 in about its time. */
 const LEVEL = 3;
 
-export interface IndexedImage {
+export interface PaletteImage {
   readonly width: number;
   readonly height: number;
   /** Numbers of colours, row by row. */
@@ -27,7 +27,7 @@ export interface IndexedImage {
   readonly colors: readonly number[];
 }
 
-export function encodePng({ width, height, numbers, colors }: IndexedImage): Pixels {
+export function encodePng({ width, height, numbers, colors }: PaletteImage): Pixels {
   const isSmall = colors.length <= MAX_PALETTE;
   const size = isSmall ? 1 : 4;
   const raw = Buffer.alloc(height * (width * size + 1));
@@ -48,7 +48,7 @@ export function encodePng({ width, height, numbers, colors }: IndexedImage): Pix
 }
 
 /** Decodes an image that was created here; null: it was not. */
-export function decodePng({ format, isCompressed, width, height, bytes }: Pixels): IndexedImage | null {
+export function decodePng({ format, isCompressed, width, height, bytes }: Pixels): PaletteImage | null {
   if (format !== PNG || isCompressed) return null;
   const chunks = new Map<string, Buffer>();
   for (let at = SIGNATURE.length; at + 12 <= bytes.length; ) {

@@ -28,7 +28,7 @@ export class Attention {
     this.forgetSeen();
     if (this.alerted.has(key)) return;
     // A bell of a shown pane already rings at that terminal.
-    const away = viewers.filter(({ focus }) => !focus.looksAt(pane) && !(kind === "bell" && focus.rings(pane)));
+    const away = viewers.filter(({ focus }) => !focus.looksAt(pane) && !(kind === "bell" && focus.ringsFor(pane)));
     if (away.length === 0) return;
     this.alerted.set(key, performance.now());
     for (const viewer of away) viewer.alert(attentionFor(way, name(), text));

@@ -167,7 +167,7 @@ export class StatusLine implements Disposable {
     // A page alone has windows and state in its header: it has the line if it is always shown.
     const hasPage =
       settings.status === "on" && session.viewers.all.some(({ page, readOnly }) => page !== null && !readOnly);
-    const isShown = isMeant && (session.viewers.terminals > 0 || hasPage);
+    const isShown = isMeant && (session.viewers.terminalCount > 0 || hasPage);
     if (!isShown) {
       this.commands.stop();
       this.setLine(null, "");
@@ -184,8 +184,8 @@ export class StatusLine implements Disposable {
       home: process.env.HOME ?? "",
       windows,
       marks: (window) => this.marks.get(window) ?? none,
-      marked: session.marked,
-      people: session.viewers.people,
+      marked: session.markedPane,
+      people: session.viewers.peopleCount,
       devices: session.viewers.all.flatMap(({ page }) => page ?? []),
       output: (command) => outputs.get(command) ?? noOutput,
       now: new Date(),

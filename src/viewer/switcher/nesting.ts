@@ -4,7 +4,7 @@
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { findSession } from "../../registry/registry.ts";
-import type { SessionPlace } from "../../session/viewers.ts";
+import type { SessionAddress } from "../../session/viewers.ts";
 
 /**
  * @param viewer `around`: socket of the pane in which the terminal's client runs; undefined: none
@@ -14,7 +14,7 @@ import type { SessionPlace } from "../../session/viewers.ts";
 export function requireOutside(
   instance: Instance,
   { around, page }: { readonly around: string | undefined; readonly page: string | null },
-  { number, session }: SessionPlace,
+  { number, session }: SessionAddress,
 ): Promise<void> | null {
   if (page !== null) throw new WshError("nested_session", "the web page shows other sessions in its own list");
   if (around === undefined) return null;

@@ -8,7 +8,7 @@ import type { Answer } from "../../protocol/ask-result.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import type { Question } from "../../protocol/question.ts";
 import type { Size } from "../../protocol/size.ts";
-import { act, type DialogState, dialogContent, dialogState } from "../../session/questions/dialog.ts";
+import { type DialogState, dialogContent, dialogState, handleEvent } from "../../session/questions/dialog.ts";
 import type { OwnDialog } from "./overlay-layer.ts";
 
 export class AskDialog implements OwnDialog {
@@ -28,13 +28,13 @@ export class AskDialog implements OwnDialog {
   }
 
   pressed(event: InputEvent, size: Size): "open" | "closed" {
-    const step = act(this.question, this.state, event, layoutDialog(this.content, size));
+    const step = handleEvent(this.question, this.state, event, layoutDialog(this.content, size));
     if (step.type === "answered") this.answered(step.answer);
     if (step.type === "changed") this.state = step.state;
     return step.type === "answered" || step.type === "dismissed" ? "closed" : "open";
   }
 
   private get content() {
-    return dialogContent(this.question, this.state, { title: this.title, live: true, secret: null });
+    return dialogContent(this.question, this.state, { title: this.title, acceptsKeys: true, secret: null });
   }
 }

@@ -25,7 +25,7 @@ import { messageJson, messageTypes, type WireMessage } from "../../protocol/mess
 import type { Question } from "../../protocol/question.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
-import type { SessionPlace, Viewer, ViewerEnd } from "../../session/viewers.ts";
+import type { SessionAddress, Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Settings } from "../../settings/table.ts";
 import type { Peer, PeerRequest } from "../../wire/peer.ts";
 import { requireOutside } from "../switcher/nesting.ts";
@@ -59,8 +59,8 @@ export class TerminalStream implements Viewer {
   readonly since = Date.now();
   readonly readOnly: boolean;
   /** The person at the terminal, with their rights: calls by keys, clicks and lines are made as this person. */
-  readonly by: Acting;
-  readonly observes: boolean;
+  readonly acting: Acting;
+  readonly isObserver: boolean;
   /** Socket of the session inside which its client runs. */
   readonly around: string | undefined;
   readonly mouse: TakenMouse;
@@ -72,17 +72,17 @@ export class TerminalStream implements Viewer {
   readonly ownView: OwnView;
   private readonly scrollback: ScrollbackChoice;
   /** Whether its owner collects sizes and reads keys. */
-  readonly composed: boolean;
+  readonly isComposed: boolean;
   readonly environment: Readonly<Record<string, string>>;
   readonly report: Viewer["report"];
   readonly notifications: NotificationSupport;
-  readonly brought: Readonly<Record<string, string>> | null;
+  readonly variables: Readonly<Record<string, string>> | null;
   readonly device: string | null;
   private readonly outer: string | undefined;
   private readonly copies: Copies;
   readonly clipboardImage = new ClipboardImage({
     write: (text) => this.presentation.alert(text),
-    say: (text) => this.say(text),
+    say: (text) => this.showMessage(text),
     operate: (...call) => this.onBound(...call),
   });
   private readonly terminal: PersonTerminal | null;
@@ -100,27 +100,27 @@ export class TerminalStream implements Viewer {
   /** @throws when `input` does not match the schema */
   constructor(
     private readonly session: Session,
-    readonly shown: DisplayedContent,
+    readonly shownContent: DisplayedContent,
     private readonly peer: Peer,
     { input, caller, access }: Pick<PeerRequest, "input" | "caller" | "access">,
     private readonly policy: AttachPolicy & { readonly knownTerminals: KnownTerminals },
   ) {
     const attach = v.parse(AttachSchema, input);
     this.notifications = attach;
-    this.focus = new TerminalFocus(shown);
+    this.focus = new TerminalFocus(shownContent);
     this.focus.isWatched = caller.agent === undefined && (!attach.composed || !attach.observe);
     this.readOnly = attach.read_only || !accessCovers(access, "operate");
-    this.by = { caller, access: this.readOnly ? "observe" : access };
-    this.brought =
+    this.acting = { caller, access: this.readOnly ? "observe" : access };
+    this.variables =
       this.readOnly || caller.via !== undefined || caller.agent !== undefined ? null : (attach.brought ?? null);
-    ({ observe: this.observes, around: this.around } = attach);
+    ({ observe: this.isObserver, around: this.around } = attach);
     this.scrollback = attach.scrollback;
-    ({ composed: this.composed, environment: this.environment, outer: this.outer } = attach);
+    ({ composed: this.isComposed, environment: this.environment, outer: this.outer } = attach);
     this.device = attach.terminal?.path ?? null;
     const mayRecord = attach.records && caller.agent === undefined && caller.via === undefined;
     this.report = mayRecord ? (event) => peer.send(messageTypes.event, event) : null;
     const { settings } = policy;
-    this.mouse = new TakenMouse(settings, this, shown, session);
+    this.mouse = new TakenMouse(settings, this, shownContent, session);
     this.copies = new Copies(session, peer, {
       viewer: this.id,
       isWanted: attach.copies && !this.readOnly,
@@ -135,7 +135,7 @@ export class TerminalStream implements Viewer {
       isOver,
       isOpening: () => this.presentation.mode === "opening",
       resized: () => this.presentation.resized(),
-      decides: (size) => this.readOnly || this.observes || this.shown.outerSized?.(size),
+      decides: (size) => this.readOnly || this.isObserver || this.shownContent.outerSized?.(size),
       beforeApplying: () => this.presentation.beforeApplying(),
       applied: () => this.presentation.applied(),
     });
@@ -144,12 +144,13 @@ export class TerminalStream implements Viewer {
       typed: (bytes: Uint8Array) => this.typing.handleInput(bytes),
       sendEvent: (event: object) => peer.send(messageTypes.event, event),
     };
-    this.inPage = attach.page === undefined ? null : new Page(attach.page, session.takenInput, { ...page, isOver });
+    this.inPage =
+      attach.page === undefined ? null : new Page(attach.page, session.acknowledgedInput, { ...page, isOver });
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
     const person = new PersonKeys(attach);
     this.person = person;
     this.ownView = this.makeOwnView(attach.no_color);
-    this.presentation = new Presentation(session, shown, peer, this.terminal, this, {
+    this.presentation = new Presentation(session, shownContent, peer, this.terminal, this, {
       mayPassThrough: () => person.mayPassThrough && !attach.render_only,
       prefix: () => person.prefix,
       titles: () => settings.title === "on",
@@ -163,7 +164,7 @@ export class TerminalStream implements Viewer {
     });
     const { ownView, focus, presentation } = this;
     if (attach.pictures) presentation.showPictures();
-    this.typing = new Typing(session, shown, this, { ownView, focus, presentation });
+    this.typing = new Typing(session, shownContent, this, { ownView, focus, presentation });
     this.keys = new KeyReader(person, {
       forward: (bytes) => this.typing.handleInput(bytes),
       reply: (bytes) => void this.clipboardImage.take(bytes),
@@ -183,12 +184,12 @@ export class TerminalStream implements Viewer {
   /** Attaches: sends the current screen, then all changes. The first bytes may be sent before this resolves. */
   async start(): Promise<void> {
     const { session } = this;
-    this.ends.push(session.streamOpened());
+    this.ends.push(session.openStream());
     if (session.exit === null) {
       session.viewers.add(this);
       await this.outerSize.begin();
     }
-    await this.shown.whenAtRest(() => this.begin());
+    await this.shownContent.whenAtRest(() => this.begin());
   }
 
   private detach(): void {
@@ -227,8 +228,8 @@ export class TerminalStream implements Viewer {
     return new OwnView({
       viewer: this.id,
       readOnly: this.readOnly,
-      by: this.by,
-      shown: this.shown,
+      by: this.acting,
+      shown: this.shownContent,
       person: this.person,
       isPlain,
       isPage: this.inPage !== null,
@@ -252,7 +253,7 @@ export class TerminalStream implements Viewer {
       instance: this.policy.instance,
       mouse: this.mouse,
       typeTranslated: (bytes) => this.typing.sendTranslated(bytes),
-      go: (place) => this.go(place),
+      go: (place) => this.switchTo(place),
     });
   }
 
@@ -270,13 +271,13 @@ export class TerminalStream implements Viewer {
     this.peer.finish();
   }
 
-  async go(place: SessionPlace): Promise<void> {
+  async switchTo(place: SessionAddress): Promise<void> {
     await requireOutside(this.policy.instance, this, place);
-    if (this.composed) this.peer.send(messageTypes.event, { event: "go", ...place });
+    if (this.isComposed) this.peer.send(messageTypes.event, { event: "go", ...place });
     else this.moveToSession(place.socket, place.number);
   }
 
-  say(text: string): void {
+  showMessage(text: string): void {
     if (!this.isClosed) this.ownView.say(text);
   }
 
@@ -297,12 +298,12 @@ export class TerminalStream implements Viewer {
 
   /** The person hands back the program that they took over. */
   handBack(): void {
-    if (!this.readOnly && !this.isClosed) void this.session.questions.giveBack();
+    if (!this.readOnly && !this.isClosed) void this.session.questions.endHandOver();
   }
 
   alert(text: string): void {
     // A session that shows this one as a view uses its own terminals for alerts; a read-only terminal has no person.
-    if (!this.composed && !this.readOnly && !this.isClosed) this.presentation.alert(text);
+    if (!this.isComposed && !this.readOnly && !this.isClosed) this.presentation.alert(text);
   }
 
   settingsChanged(): void {
@@ -310,12 +311,11 @@ export class TerminalStream implements Viewer {
     this.presentation.reconsider();
   }
 
-  /** The client has read its settings again. */
   use(input: unknown): void {
     const settings = v.parse(PersonSettingsSchema, input);
     if ("fault" in settings) {
       // The session itself reports errors in a settings file that it reads as well.
-      if (settings.fault !== this.session.notice.text) this.say(settings.fault);
+      if (settings.fault !== this.session.notice.text) this.showMessage(settings.fault);
       return;
     }
     this.person.use(settings);
@@ -335,7 +335,7 @@ export class TerminalStream implements Viewer {
     return this.inPage?.name ?? null;
   }
 
-  get follows(): boolean {
+  get isFollower(): boolean {
     return this.outerSize.follows;
   }
 
@@ -380,8 +380,8 @@ export class TerminalStream implements Viewer {
     for (const end of this.ends) end();
     this.terminal?.close();
     this.session.viewers.remove(this.id);
-    this.session.keyboard.viewerGone(this.id);
-    this.session.questions.viewerGone(this.id);
+    this.session.keyboard.forgetViewer(this.id);
+    this.session.questions.forgetViewer(this.id);
     if (this.session.exit === null) void this.session.resize();
   }
 
@@ -391,7 +391,7 @@ export class TerminalStream implements Viewer {
     const { session, presentation } = this;
     const { events } = session;
     this.ends.push(
-      this.shown.listen({
+      this.shownContent.listen({
         ahead: (bytes) => presentation.echoed(bytes),
         chunk: (bytes) => presentation.chunk(bytes),
         changed: (isEcho) => presentation.changed(isEcho),

@@ -46,7 +46,7 @@ export class Copies {
   /** The person has copied text in copy mode. */
   byPerson(text: string): void {
     const base64 = Buffer.from(text).toString("base64");
-    if (this.options.storesCopies) this.session.buffers.keep(text);
+    if (this.options.storesCopies) this.session.buffers.tryStore(text);
     this.options.rendered({ selection: "c", base64 });
     this.queueForClient(base64);
   }

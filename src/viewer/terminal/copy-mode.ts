@@ -39,7 +39,7 @@ export class PaneCopyMode {
       (events) => {
         for (const event of events) {
           // Input after the key that leaves copy mode goes to the program.
-          if (this.mode?.pressed(event) !== true) port.typed(event.raw);
+          if (this.mode?.handleInput(event) !== true) port.typed(event.raw);
         }
       },
       0,
@@ -74,15 +74,15 @@ export class PaneCopyMode {
     }
     if (this.mode !== null) {
       if (how.wheel !== undefined) this.mode.scroll(-how.wheel);
-      else if (how.press === undefined) this.mode.hold();
+      else if (how.press === undefined) this.mode.keepKeys();
       return;
     }
     // Loaded on first use of copy mode.
     const { CopyMode } = await import("../../session/copy-mode/copy-mode.ts");
-    const { changed, copied, say } = port;
+    const { changed, copied, say: showMessage } = port;
     const left = (): void => this.end();
     await shown.whenAtRest(() => {
-      this.mode ??= new CopyMode(copyModeSource, keys, { changed, copied, say, left }, how);
+      this.mode ??= new CopyMode(copyModeSource, keys, { changed, copied, showMessage, left }, how);
     });
     port.changed();
   }

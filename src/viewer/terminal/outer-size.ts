@@ -60,7 +60,7 @@ export class OuterSize {
     const { session, port } = this;
     this.ownSize = { rows, cols };
     this.follows = follow;
-    session.viewers.resized(port.viewer);
+    session.viewers.noteResize(port.viewer);
     if (port.isOpening()) return;
     port.resized();
     this.scheduleApply();

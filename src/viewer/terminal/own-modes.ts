@@ -7,7 +7,7 @@ import type { Settings } from "../../settings/table.ts";
 export class TakenMouse {
   constructor(
     private readonly settings: Pick<Settings, "mouse">,
-    private readonly viewer: { readonly readOnly: boolean; readonly composed: boolean },
+    private readonly viewer: { readonly readOnly: boolean; readonly isComposed: boolean },
     private readonly shown: { readonly hasSeveral: boolean },
     private readonly session: { readonly status: object | null },
   ) {}
@@ -18,7 +18,7 @@ export class TakenMouse {
 
   get isTaken(): boolean {
     const { settings, viewer, shown, session } = this;
-    if (!this.isAllowed || viewer.readOnly || viewer.composed) return false;
+    if (!this.isAllowed || viewer.readOnly || viewer.isComposed) return false;
     return settings.mouse === "on" || shown.hasSeveral || session.status !== null;
   }
 }

@@ -173,20 +173,20 @@ export class OwnOperations {
     const { active } = this.port.shown.mouseTargets;
     const { session, readOnly } = this.port;
     if (readOnly) throw new WshError("access_denied", "a read-only terminal cannot mark a pane");
-    session.marked = on && session.marked !== active ? active : null;
+    session.markedPane = on && session.markedPane !== active ? active : null;
     session.events.emit("info", undefined);
-    this.overlayLayer.say(session.marked === null ? "no pane is marked" : `pane ${active} is marked`);
+    this.overlayLayer.say(session.markedPane === null ? "no pane is marked" : `pane ${active} is marked`);
   }
 
   private async withMarked(swaps: boolean): Promise<void> {
     const { port } = this;
-    const { marked } = port.session;
+    const { markedPane } = port.session;
     const { active } = port.shown.mouseTargets;
-    if (marked === null || marked === active) throw new WshError("pane_not_found", "no other pane is marked");
-    port.session.marked = null;
+    if (markedPane === null || markedPane === active) throw new WshError("pane_not_found", "no other pane is marked");
+    port.session.markedPane = null;
     port.session.events.emit("info", undefined);
-    if (swaps) await this.ui.runLine(`pane.swap with=${marked}`, new AbortController().signal);
-    else await this.ui.runLine(`pane.move session=${marked} to=${active} focus=true`, new AbortController().signal);
+    if (swaps) await this.ui.runLine(`pane.swap with=${markedPane}`, new AbortController().signal);
+    else await this.ui.runLine(`pane.move session=${markedPane} to=${active} focus=true`, new AbortController().signal);
   }
 
   /** The text of tmux's display-message. */

@@ -6,7 +6,7 @@ import type { Acting } from "../../protocol/caller.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget } from "../../session/types.ts";
-import type { SessionPlace } from "../../session/viewers.ts";
+import type { SessionAddress } from "../../session/viewers.ts";
 import type { DisplayedContent } from "./displayed-content.ts";
 import type { PersonKeys } from "./person-keys.ts";
 
@@ -31,7 +31,7 @@ export interface OwnViewPort {
     | "status"
     | "viewers"
     | "events"
-    | "marked"
+    | "markedPane"
     | "layout"
     | "questions"
   >;
@@ -40,7 +40,7 @@ export interface OwnViewPort {
   /** Whether wsh may take the terminal's mouse, and whether it does while no part of this view needs it. */
   readonly mouse: { readonly isAllowed: boolean; readonly isTaken: boolean };
   /** Shows another session in this terminal. @throws WshError nested_session */
-  go(place: SessionPlace): Promise<void>;
+  go(place: SessionAddress): Promise<void>;
   /** The display must change. */
   changed(): void;
   rang(): void;

@@ -6,7 +6,7 @@
 import type * as v from "valibot";
 import type { Attach, AttachEventSchema } from "../../protocol/attach.ts";
 import { decodeInput } from "../../protocol/numbered-input.ts";
-import type { TakenInput } from "../../session/acknowledged-input.ts";
+import type { AcknowledgedInput } from "../../session/acknowledged-input.ts";
 
 interface PagePort {
   isOver(): boolean;
@@ -27,7 +27,7 @@ export class Page {
 
   constructor(
     { client, name, credit }: NonNullable<Attach["page"]>,
-    private readonly takenInput: TakenInput,
+    private readonly takenInput: AcknowledgedInput,
     private readonly port: PagePort,
   ) {
     this.client = client;
@@ -37,7 +37,11 @@ export class Page {
 
   /** Sends the client the number of its newest piece, and the name of the record. */
   begin(): void {
-    this.port.sendEvent({ event: "took", n: this.takenInput.of(this.client), record: this.takenInput.record });
+    this.port.sendEvent({
+      event: "took",
+      n: this.takenInput.newestNumber(this.client),
+      record: this.takenInput.record,
+    });
   }
 
   receive(payload: Uint8Array): void {
@@ -48,11 +52,11 @@ export class Page {
       this.port.typed(bytes);
       return;
     }
-    if (number > this.takenInput.of(this.client)) {
-      this.takenInput.take(this.client, number);
+    if (number > this.takenInput.newestNumber(this.client)) {
+      this.takenInput.acknowledge(this.client, number);
       this.port.keys(bytes);
     }
-    if (!this.port.isOver()) this.port.sendEvent({ event: "took", n: this.takenInput.of(this.client) });
+    if (!this.port.isOver()) this.port.sendEvent({ event: "took", n: this.takenInput.newestNumber(this.client) });
   }
 
   /** A key requests this of the page. @returns true: it was requested */

@@ -13,7 +13,7 @@ import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
 import { encodeReport, type ReadMouse, readReport } from "../../keys/mouse.ts";
 import { type CopyModeInput, MAX_WHEEL_ROWS } from "../../protocol/copy-mode.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
-import { Clicks } from "../../session/copy-mode/clicks.ts";
+import { ClickCounter } from "../../session/copy-mode/clicks.ts";
 import type { Border, PaneBox } from "../../session/layout/cells.ts";
 import type { FloatEdge } from "../../session/layout/floats.ts";
 import type { StatusTarget } from "../../session/types.ts";
@@ -110,7 +110,7 @@ export class Pointer {
   /** Position at which the left button was pressed in a pane whose program did not request it. */
   private pressPosition: CellPosition | null = null;
   private entering: EnteringPane | null = null;
-  private readonly clicks = new Clicks();
+  private readonly clicks = new ClickCounter();
   /** Parts of the input that replaces the input being read; null while nothing is read. */
   private typedParts: Uint8Array[] | null = null;
 
@@ -180,7 +180,8 @@ export class Pointer {
       row: Math.min(Math.max(position.row - box.row, 0), box.rows - 1),
       col: Math.min(Math.max(position.col - box.col, 0), box.cols - 1),
     };
-    const clicks = isPress && event.button === LEFT ? this.clicks.press(`${pane} ${ownCell.row} ${ownCell.col}`) : 1;
+    const clicks =
+      isPress && event.button === LEFT ? this.clicks.countPress(`${pane} ${ownCell.row} ${ownCell.col}`) : 1;
     if (this.storeReport(pane, event, ownCell)) return;
     if (!wants(modes.mouse, event)) this.handleUnrequested(pane, modes, event, ownCell, clicks);
     // Reports in pixels cannot be computed from cells.

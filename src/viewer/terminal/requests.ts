@@ -52,7 +52,7 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
     case "peer.colors": {
       const answers = v.parse(TerminalColorsSchema, input);
       // Programs get the colours of the newest terminal at which a person can type.
-      if (!stream.readOnly) stream.shown.learnColors(answers);
+      if (!stream.readOnly) stream.shownContent.learnColors(answers);
       stream.clipboardImage.isOffered = answers.images === true;
       if (answers.graphics === true || answers.sixel === true) stream.presentation.showPictures(answers.sixel);
       break;

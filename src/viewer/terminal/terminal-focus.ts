@@ -39,7 +39,7 @@ export class TerminalFocus implements Looks {
     return this.shown.shows(pane) ? this.actedAt : Number.NEGATIVE_INFINITY;
   }
 
-  rings(pane: string): boolean {
+  ringsFor(pane: string): boolean {
     return this.shown.rings(pane);
   }
 }

@@ -16,7 +16,7 @@ const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 interface TypingPort {
   readonly id: number;
   readonly readOnly: boolean;
-  readonly by: Acting;
+  readonly acting: Acting;
   readonly size: Size;
   readonly isOver: boolean;
 }
@@ -45,9 +45,9 @@ export class Typing {
     if (!isShown && ownView.dialogInput(bytes)) return;
     if (isShown || !ownView.isInCopyMode) {
       if (viewer.readOnly) return;
-      if (session.viewers.acted(viewer.id)) void session.resize();
+      if (session.viewers.noteAct(viewer.id)) void session.resize();
       // Only a person may answer a question.
-      if (isShown && viewer.by.caller.agent !== undefined) return;
+      if (isShown && viewer.acting.caller.agent !== undefined) return;
       if (session.questions.type(viewer.id, bytes, viewer.size)) return;
     }
     this.sendTranslated(
@@ -65,7 +65,7 @@ export class Typing {
       return;
     }
     if (viewer.readOnly) return;
-    if (isInaccessible({ by: viewer.by, shown })) {
+    if (isInaccessible({ by: viewer.acting, shown })) {
       ownView.say("this pane belongs to another session, and the token covers one session");
       return;
     }
@@ -75,8 +75,8 @@ export class Typing {
 
   /** For a view: whether a person in the session that shows it has it on the screen. */
   watched(on: boolean): void {
-    this.parts.focus.isWatched = on && this.viewer.by.caller.agent === undefined;
-    this.session.viewers.watchedChanged();
+    this.parts.focus.isWatched = on && this.viewer.acting.caller.agent === undefined;
+    this.session.viewers.noteWatchedChange();
   }
 
   /** The terminal itself reports gaining or losing the focus: programs that requested it are notified. */
@@ -84,12 +84,12 @@ export class Typing {
     const { viewer, shown } = this;
     if (viewer.isOver) return;
     this.parts.focus.focusChanged(on);
-    const isTold = shown.modes.focus && !viewer.readOnly && !isInaccessible({ by: viewer.by, shown });
+    const isTold = shown.modes.focus && !viewer.readOnly && !isInaccessible({ by: viewer.acting, shown });
     if (isTold) this.sendToProgram(on ? FOCUS_IN : FOCUS_OUT);
   }
 
   private sendToProgram(bytes: Uint8Array): void {
-    const { id, by } = this.viewer;
-    this.session.typed(id, bytes, this.shown.input, undefined, this.isAgents || by.caller.agent !== undefined);
+    const { id, acting } = this.viewer;
+    this.session.typed(id, bytes, this.shown.input, undefined, this.isAgents || acting.caller.agent !== undefined);
   }
 }

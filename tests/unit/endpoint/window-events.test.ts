@@ -11,7 +11,7 @@ const MISSED = 5;
 
 test("a client that falls behind gets the oldest events, the number of missed ones, and all windows again", () => {
   const events = new Emitter<{ layout: LayoutEvent; exited: object; destroyed: object }>();
-  const session = { events, windows: [], streamOpened: () => () => {} } as unknown as Session;
+  const session = { events, windows: [], openStream: () => () => {} } as unknown as Session;
   const sent: Record<string, unknown>[] = [];
   const outbox = { pending: 0 };
   const peer = {

@@ -2,7 +2,16 @@
 import { expect, test } from "bun:test";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
 import type { Size } from "../../../src/protocol/size.ts";
-import { breakOut, join, preset, resize, show, split, swap, zoom } from "../../../src/session/windows/changes.ts";
+import {
+  addSplit,
+  applyPreset,
+  applyResize,
+  breakPane,
+  joinPane,
+  showPane,
+  swapPanes,
+  zoomPane,
+} from "../../../src/session/windows/changes.ts";
 import { settleSwap, withWindow } from "../../../src/session/windows/order.ts";
 import {
   activeWindow,
@@ -75,8 +84,8 @@ function made() {
   const panes = new Map(PANES.map((id) => [id, new FakePane(id, steps)]));
   for (const [id, pane] of panes) arrangement.placed.set(id, pane);
   const beside = { pane: "@1", side: "right", whole: false, focus: false } as const;
-  arrangement.commit(split(arrangement.state, paneEntry("@2"), beside, AREA));
-  arrangement.commit(split(arrangement.state, paneEntry("@3"), { ...beside, side: "down" }, AREA));
+  arrangement.commit(addSplit(arrangement.state, paneEntry("@2"), beside, AREA));
+  arrangement.commit(addSplit(arrangement.state, paneEntry("@3"), { ...beside, side: "down" }, AREA));
   for (const event of ["placed", "changed"] as const) arrangement.events.on(event, () => steps.step());
   const facts = () => ({
     state: arrangement.state,
@@ -90,14 +99,14 @@ function made() {
 
 const there = { pane: "@1", side: "down", whole: false, focus: true } as const;
 const changes: Readonly<Record<string, (arrangement: Arrangement) => void>> = {
-  split: committed((state) => split(state, paneEntry("@4"), there, AREA)),
-  "break out": committed((state) => breakOut(state, "@2", 9, AREA, { focus: true })),
-  join: committed((state) => join(state, "@2", there, AREA)),
-  swap: committed((state) => swap(state, "@1", "@3")),
-  resize: committed((state) => resize(state, "@1", { kind: "grow", side: "right", by: 7 }, AREA)),
-  zoom: committed((state) => zoom(state, activeWindow(state).active, true)),
-  select: committed((state) => show(state, "@2")),
-  preset: committed((state) => preset(state, 1, "even-vertical")),
+  split: committed((state) => addSplit(state, paneEntry("@4"), there, AREA)),
+  "break out": committed((state) => breakPane(state, "@2", 9, AREA, { focus: true })),
+  join: committed((state) => joinPane(state, "@2", there, AREA)),
+  swap: committed((state) => swapPanes(state, "@1", "@3")),
+  resize: committed((state) => applyResize(state, "@1", { kind: "grow", side: "right", by: 7 }, AREA)),
+  zoom: committed((state) => zoomPane(state, activeWindow(state).active, true)),
+  select: committed((state) => showPane(state, "@2")),
+  preset: committed((state) => applyPreset(state, 1, "even-vertical")),
   close: (arrangement) => arrangement.close(["@2"]),
   "close several": (arrangement) => arrangement.close(["@2", "@3"]),
   "the end of a program": (arrangement) => arrangement.remove("@3", { code: 1, signal: null }),

@@ -7,7 +7,7 @@ test("calls that are allowed ahead and never made take no room from later ones",
   using place = testInstance();
   let asked = 0;
   const questions = {
-    person: () => ({ people: 1, acted_ms: 0 }),
+    personPresence: () => ({ people: 1, acted_ms: 0 }),
     retract: () => {},
     async ask() {
       asked++;

@@ -58,7 +58,7 @@ test("through the active window, and by reports of the focus", async () => {
   expect(given.splice(0)).toEqual(["a agent", "b person"]);
   for (const agent of ["claude", undefined]) {
     const by = { caller: { kind: "cli", id: "cli:1", agent, connected: true }, access: "admin" };
-    const viewer = { id: 1, readOnly: false, isOver: false, size: { rows: 24, cols: 80 }, by };
+    const viewer = { id: 1, readOnly: false, isOver: false, size: { rows: 24, cols: 80 }, acting: by };
     const shown = { modes: { focus: true }, input: own.pane };
     const focus = { focusChanged: () => {}, keyTyped: () => {} };
     const parts = { focus, ownView: {}, presentation: {} };

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { decodeKeys, flushKeys, initialKeyState } from "../../../src/keys/decode.ts";
 import { useWordSeparators } from "../../../src/protocol/word-separators.ts";
 import { CopyMode } from "../../../src/session/copy-mode/copy-mode.ts";
-import { Search, Searched } from "../../../src/session/copy-mode/search.ts";
+import { Search, SearchedText } from "../../../src/session/copy-mode/search.ts";
 import { type SelectionKind, selectedText, wordAt } from "../../../src/session/copy-mode/selection.ts";
 import { CopyModeText, type Point } from "../../../src/session/copy-mode/text.ts";
 import { copyModeSource } from "../../../src/session-process/copy-mode-source.ts";
@@ -29,12 +29,12 @@ function looking(source: ReturnType<typeof copyModeSource>, mode: "vi" | "emacs"
   const look = new CopyMode(source, mode, {
     changed: () => {},
     copied: (text) => seen.push(text),
-    say: (text) => seen.push(`<${text}>`),
+    showMessage: (text) => seen.push(`<${text}>`),
     left: () => seen.push("<left>"),
   });
   const type = (text: string): void => {
     const { events, state } = decodeKeys(initialKeyState, Buffer.from(text));
-    for (const event of [...events, ...flushKeys(state).events]) look.pressed(event);
+    for (const event of [...events, ...flushKeys(state).events]) look.handleInput(event);
   };
   const shown = (): string[] =>
     look.grid().lines.map((row) =>
@@ -64,7 +64,7 @@ describe("random output and selections", () => {
       for (let turn = 0; turn < 20; turn++) {
         const place = (): Point => {
           const line = text.first + below(text.last - text.first + 1);
-          return text.whole({ line, col: below(Math.max(1, text.cells(line).length)) });
+          return text.wholeCellAt({ line, col: below(Math.max(1, text.cells(line).length)) });
         };
         const [a, b] = [place(), place()];
         const [from, to] = a.line < b.line || (a.line === b.line && a.col <= b.col) ? [a, b] : [b, a];
@@ -101,7 +101,7 @@ describe("random output and selections", () => {
       const last = grid.lines.findLastIndex((cells) => cells.some(({ text: each }) => each.trim() !== ""));
       const top = below(Math.max(1, last));
       const bottom = Math.max(top, last - below(3));
-      const [a, b] = [look.placeAt(top, below(cols)), look.placeAt(bottom, below(cols))];
+      const [a, b] = [look.positionAt(top, below(cols)), look.positionAt(bottom, below(cols))];
       const { text } = look;
       const rowStart = (point: Point): number => text.starts(point.line)[text.rowOf(point)] ?? 0;
       const [left, right] = [a.col - rowStart(a), b.col - rowStart(b)].toSorted((one, other) => one - other);
@@ -137,7 +137,7 @@ describe("searching", () => {
     await print("end");
     const text = new CopyModeText(source);
     const all = [...text.texts()].map((line) => line.text);
-    const searched = new Searched(text);
+    const searched = new SearchedText(text);
     for (const pattern of ["e", "er", "err", "error", "Error", "rerr"]) {
       const isFolded = pattern === pattern.toLowerCase();
       const wanted = all.reduce(
@@ -149,7 +149,7 @@ describe("searching", () => {
     const search = new Search(searched, "rerr");
     let at: Point = { line: text.first, col: 0 };
     for (let index = 1; index <= Math.min(search.total, 50); index++) {
-      const match = search.next(text, at, true);
+      const match = search.nextMatch(text, at, true);
       if (match === null) throw new Error("a match");
       expect(search.indexAt(text, { line: match.line, col: match.col })).toBe(index);
       at = { line: match.line, col: match.col };

@@ -13,7 +13,7 @@ function keyboardOf() {
   const modes: string[] = [];
   const keyboard = new Keyboard({
     clock,
-    overheard: () => false,
+    hasSubscribers: () => false,
     typed: () => {},
     modeChanged: (mode) => void modes.push(mode),
     focused: () => null,
@@ -36,7 +36,7 @@ describe("a capture", () => {
     pass(1_000_000);
     expect(keyboard.mode).toBe("capture");
     expect(keyboard.leaseLeft()).toBeNull();
-    keyboard.callerGone("mcp:1");
+    keyboard.releaseCaller("mcp:1");
     expect(keyboard.mode).toBe("passthrough");
 
     keyboard.capture(script, 1_000);
@@ -55,23 +55,23 @@ describe("a capture", () => {
     const { keyboard } = keyboardOf();
     keyboard.capture(agent, 1_000);
     expect(() => keyboard.capture(script, 1_000)).toThrow("'Agent' has captured the keyboard");
-    keyboard.callerGone("mcp:2");
+    keyboard.releaseCaller("mcp:2");
     expect(keyboard.owner).toEqual(agent);
   });
 
   test("outlives the connection to the server by five seconds, for the same agent under a new id", () => {
     const { keyboard, pass } = keyboardOf();
     keyboard.capture(agent, 1_000);
-    keyboard.connectionLost(new Set(["mcp:9"]));
+    keyboard.handleConnectionLoss(new Set(["mcp:9"]));
     pass(10_000);
     expect(keyboard.mode).toBe("capture");
-    keyboard.connectionLost(new Set(["mcp:1"]));
+    keyboard.handleConnectionLoss(new Set(["mcp:1"]));
     pass(4_999);
     expect(() => keyboard.capture(script, 1_000)).toThrow("'Agent' has captured the keyboard");
     keyboard.capture({ ...agent, id: "mcp:2" }, 1_000);
     pass(10_000);
     expect(keyboard.owner?.id).toBe("mcp:2");
-    keyboard.connectionLost(new Set(["mcp:2"]));
+    keyboard.handleConnectionLoss(new Set(["mcp:2"]));
     pass(5_000);
     expect(keyboard.mode).toBe("passthrough");
   });
@@ -82,27 +82,27 @@ describe("captured keys", () => {
     const { keyboard } = keyboardOf();
     keyboard.capture(agent, 1_000);
     for (let i = 0; i < 300; i++) keyboard.type(1, utf8.encode(String.fromCharCode(97 + (i % 26))), false);
-    expect(keyboard.read(298).keys.map(({ parsed }) => parsed?.key)).toEqual(["m", "n"]);
-    expect(keyboard.read(0)).toMatchObject({ seq: 300, missed: 44 });
-    expect(keyboard.read(0).keys).toHaveLength(256);
-    expect(keyboard.read(undefined)).toEqual({ keys: [], seq: 300, missed: 0 });
+    expect(keyboard.readAfter(298).keys.map(({ parsed }) => parsed?.key)).toEqual(["m", "n"]);
+    expect(keyboard.readAfter(0)).toMatchObject({ seq: 300, missed: 44 });
+    expect(keyboard.readAfter(0).keys).toHaveLength(256);
+    expect(keyboard.readAfter(undefined)).toEqual({ keys: [], seq: 300, missed: 0 });
   });
 
   test("wake their waiters; so do release and the end of waiting", async () => {
     const { keyboard, pass, timers } = keyboardOf();
     const reader = { id: "mcp:1", signal: new AbortController().signal };
     keyboard.capture(agent, 1_000);
-    const key = keyboard.await(0, 5_000, reader);
+    const key = keyboard.readNext(0, 5_000, reader);
     expect(keyboard.type(1, utf8.encode("\x1b[A"), false)).toBe(false);
     expect((await key).keys).toMatchObject([{ seq: 1, parsed: { key: "ArrowUp", modifiers: [] } }]);
-    const late = keyboard.await(1, 5_000, reader);
+    const late = keyboard.readNext(1, 5_000, reader);
     pass(5_000);
     expect((await late).keys).toEqual([]);
-    const released = keyboard.await(1, 5_000, reader);
+    const released = keyboard.readNext(1, 5_000, reader);
     keyboard.release();
     expect((await released).keys).toEqual([]);
     const cancelled = new AbortController();
-    const gone = keyboard.await(1, 5_000, { id: "mcp:1", signal: cancelled.signal });
+    const gone = keyboard.readNext(1, 5_000, { id: "mcp:1", signal: cancelled.signal });
     cancelled.abort();
     expect((await gone).keys).toEqual([]);
     expect(timers()).toBe(0);
@@ -112,11 +112,11 @@ describe("captured keys", () => {
     const { keyboard, pass } = keyboardOf();
     keyboard.capture(agent, 1_000);
     keyboard.type(1, utf8.encode("\x1b"), false);
-    expect(keyboard.read(0).keys).toEqual([]);
+    expect(keyboard.readAfter(0).keys).toEqual([]);
     pass(25);
     keyboard.type(1, utf8.encode("\x1b[1;"), false);
     keyboard.type(1, utf8.encode("5C"), false);
-    expect(keyboard.read(0).keys.map(({ parsed }) => parsed)).toEqual([
+    expect(keyboard.readAfter(0).keys.map(({ parsed }) => parsed)).toEqual([
       { key: "Escape", modifiers: [] },
       { key: "ArrowRight", modifiers: ["ctrl"] },
     ]);
@@ -127,11 +127,11 @@ test("finished reads leave nothing behind at the caller's signal, which may live
   const { keyboard, pass, timers } = keyboardOf();
   const { signal, listeners } = listenedSignal();
   keyboard.capture(agent, 1_000);
-  const byKey = keyboard.await(undefined, 100, { id: agent.id, signal });
+  const byKey = keyboard.readNext(undefined, 100, { id: agent.id, signal });
   expect(listeners()).toBe(1);
   keyboard.type(1, utf8.encode("a"), false);
   expect((await byKey).keys).toHaveLength(1);
-  const byTime = keyboard.await(undefined, 100, { id: agent.id, signal });
+  const byTime = keyboard.readNext(undefined, 100, { id: agent.id, signal });
   pass(100);
   expect((await byTime).keys).toHaveLength(0);
   expect({ listeners: listeners(), timers: timers() }).toEqual({ listeners: 0, timers: 0 });

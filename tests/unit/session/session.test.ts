@@ -27,7 +27,7 @@ class FarPane implements PaneRef {
     end: async () => {
       if (this.exit === null) this.end({ code: null, signal: "SIGHUP" });
     },
-    endTold: () => {},
+    noteEndReported: () => {},
   };
 
   end(exit: PtyExit): void {
@@ -97,7 +97,7 @@ describe("a session over a pane of another process", () => {
     const { pane, session } = shown();
     await session.resize({ rows: 30, cols: 100 });
     session.elements.createPanel({ position: "bottom", height: 2, spans: [] });
-    await session.layOut();
+    await session.layOutPanes();
     expect(pane.done).toContain("100x30");
     expect(pane.done.at(-1)).toBe("100x28");
     expect(session.info()).toMatchObject({ rows: 30, cols: 100, windows: [{ panes: [{ id: "@7", pid: 4711 }] }] });
@@ -131,9 +131,9 @@ describe("a session over a pane of another process", () => {
     expect(session.info()).toMatchObject({ running: false, state: "exited" });
     await session.lifetime.restart();
     expect(registry).toEqual(["ended", "live"]);
-    expect(session.lifetime.giveWay()).toBe(false);
+    expect(session.lifetime.evict()).toBe(false);
     pane.end({ code: 0, signal: null });
-    expect(session.lifetime.giveWay()).toBe(true);
+    expect(session.lifetime.evict()).toBe(true);
     expect(events).toEqual(["exited", "exited", "destroyed"]);
     expect(pane.done.at(-1)).toBe("released");
   });

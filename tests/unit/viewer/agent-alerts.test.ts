@@ -17,7 +17,7 @@ function viewer(looksAt: readonly string[] = []) {
       isWatched: true,
       looksAt: (pane) => looksAt.includes(pane),
       lastSeenAt: () => 0,
-      rings: () => false,
+      ringsFor: () => false,
       lastKey: null,
     },
     alert: (text) => void rung.push(text),

@@ -9,7 +9,7 @@ function terminal() {
   const told: Size[] = [];
   const session = {
     size: { rows: 24, cols: 80 },
-    viewers: { acted: () => false, resized() {} },
+    viewers: { noteAct: () => false, noteResize() {} },
     resize: () => Promise.resolve(),
   } as unknown as Session;
   const size = new OuterSize(

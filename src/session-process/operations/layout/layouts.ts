@@ -9,15 +9,15 @@ import type { Size } from "../../../protocol/size.ts";
 import { placePanes } from "../../../session/layout/cells.ts";
 import { defaultBounds, type FloatEntry, outerBox } from "../../../session/layout/floats.ts";
 import { readTmuxLayout, writeTmuxLayout } from "../../../session/layout/tmux-layout.ts";
-import { isLeaf, type LayoutNode, panesOf, tidy } from "../../../session/layout/tree.ts";
-import { even, nextPreset, preset, rotate, show } from "../../../session/windows/changes.ts";
+import { isLeaf, type LayoutNode, normalise, panesOf } from "../../../session/layout/tree.ts";
+import { applyPreset, evenShares, nextPreset, rotateWindow, showPane } from "../../../session/windows/changes.ts";
 import {
   floatsField,
   type PaneEntry,
   paneEntry,
   panesIn,
   putWindow,
-  refocused,
+  refocus,
   takePane,
   type WindowEntry,
   type Windows,
@@ -46,12 +46,12 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
   "layout.preset": (call, { preset: name }) =>
     change(call, (state) => {
       const window = windowById(state, call.subject.window.id);
-      return preset(state, window.id, name === "next" ? nextPreset(window) : name);
+      return applyPreset(state, window.id, name === "next" ? nextPreset(window) : name);
     }),
   "layout.equalise": (call, { around }) =>
-    change(call, (state) => even(state, call.subject.window.id, around ? call.subject.pane : undefined)),
+    change(call, (state) => evenShares(state, call.subject.window.id, around ? call.subject.pane : undefined)),
   "layout.rotate": (call, { backwards }) =>
-    change(call, (state) => rotate(state, call.subject.window.id, backwards ? -1 : 1)),
+    change(call, (state) => rotateWindow(state, call.subject.window.id, backwards ? -1 : 1)),
 };
 
 /** A tree in the form of `layout.set`. */
@@ -143,7 +143,7 @@ async function setLayout(call: LayoutCall, layout: WantedPanes) {
       arrangement.forget(pane);
     }
     const [about = call.subject.pane] = [...started.map(({ entry }) => entry.id), ...listed];
-    if (layout.focus) arrangement.commit(show(arrangement.state, about));
+    if (layout.focus) arrangement.commit(showPane(arrangement.state, about));
     return answer(call.parts, about);
   });
 }
@@ -190,7 +190,7 @@ async function realise(tree: LayoutTree, start: (program: PaneProgram) => Promis
   for (const child of children) made.push(await realise(child, start));
   const axis = "row" in tree ? "row" : "column";
   const sum = made.reduce((all, each) => all + each.weight, 0);
-  return tidy({ axis, weight, children: made }, () => Math.max(2, Math.round(sum)));
+  return normalise({ axis, weight, children: made }, () => Math.max(2, Math.round(sum)));
 }
 
 /** The value in which a window has this tree; panes of other windows that it names are moved from there. */
@@ -222,5 +222,5 @@ function arranged(
   ];
   const { floats: _, ...rest } = ownWindow;
   const window = { ...rest, root, ...floatsField(floats), recent, zoomed: false };
-  return putWindow({ ...next, panes: remaining }, refocused(window));
+  return putWindow({ ...next, panes: remaining }, refocus(window));
 }

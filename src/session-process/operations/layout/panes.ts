@@ -8,16 +8,16 @@ import { parseTarget } from "../../../protocol/names.ts";
 import type { Size } from "../../../protocol/size.ts";
 import { takeWindowId } from "../../../registry/panes.ts";
 import {
-  breakOut,
-  join,
-  resize,
+  addSplit,
+  applyResize,
+  breakPane,
+  joinPane,
+  renamePanes,
   type SplitChange,
-  show,
-  split,
-  swap,
-  tile,
-  withNames,
-  zoom,
+  showPane,
+  swapPanes,
+  tilePane,
+  zoomPane,
 } from "../../../session/windows/changes.ts";
 import { float as makeFloat, moveFloat } from "../../../session/windows/floats.ts";
 import {
@@ -67,7 +67,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       const isChange = Object.keys(change).length > 0 || direction !== undefined;
       if (on === false || (on === undefined && !isChange && entry !== null)) {
         if (isChange) throw new WshError("invalid_request", "a tiled pane has no place of its own");
-        return tile(state, pane, area);
+        return tilePane(state, pane, area);
       }
       const floated = makeFloat(state, pane, change, area);
       return direction === undefined ? floated : moveFloat(floated, pane, direction, by, area);
@@ -86,12 +86,12 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
   },
   "pane.select": (call, { to }) => {
     const pane = to === undefined ? call.subject.pane : otherPane(call, to);
-    return change(call, (state) => show(state, pane), pane);
+    return change(call, (state) => showPane(state, pane), pane);
   },
   "pane.resize": (call, { direction, by, rows, cols, rows_percent, cols_percent }) => {
     const { pane } = call.subject;
     if (direction !== undefined) {
-      return change(call, (state, area) => resize(state, pane, { kind: "grow", side: direction, by }, area));
+      return change(call, (state, area) => applyResize(state, pane, { kind: "grow", side: direction, by }, area));
     }
     const [height, width] = [amount(rows, rows_percent), amount(cols, cols_percent)];
     if (height === undefined && width === undefined) {
@@ -101,16 +101,16 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       kind: "set",
       ...defined({ rows: height, cols: width }),
     } as const;
-    return change(call, (state, area) => resize(state, pane, set, area));
+    return change(call, (state, area) => applyResize(state, pane, set, area));
   },
   "pane.zoom": (call, { on }) =>
     change(call, (state) => {
-      const zoomed = zoom(state, call.subject.pane, on ?? null);
+      const zoomed = zoomPane(state, call.subject.pane, on ?? null);
       if (!call.byPerson) requireSameFocus(state, zoomed, call.subject.pane);
       return zoomed;
     }),
   "pane.swap": (call, { with: other }) =>
-    change(call, (state) => swap(state, call.subject.pane, otherPane(call, other))),
+    change(call, (state) => swapPanes(state, call.subject.pane, otherPane(call, other))),
   "pane.move": async (
     call,
     { to, direction, cells, percent, whole, index, name, focus, float: floats, x, y, width, height },
@@ -133,15 +133,15 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
           throw new WshError("invalid_request", "a pane that is alone in its window cannot float");
         const options = { focus, base: parts.settings.base_index, ...defined({ index, name }) };
         // Checked before an id is issued.
-        breakOut(state, pane, 0, area, options);
+        breakPane(state, pane, 0, area, options);
         const id = await takeWindowId(parts.instance);
-        arrangement.commit(breakOut(arrangement.state, pane, id, area, options));
+        arrangement.commit(breakPane(arrangement.state, pane, id, area, options));
         return answer(parts, pane);
       }
       const size = amount(cells, percent);
       const beside = parts.findSubject(to).pane;
       const change = { pane: beside, side: direction, whole, focus, ...defined({ size, float }) };
-      arrangement.commit(join(state, pane, change, arrangement.sizeOf(windowWith(state, beside))));
+      arrangement.commit(joinPane(state, pane, change, arrangement.sizeOf(windowWith(state, beside))));
       return answer(parts, pane);
     });
   },
@@ -178,10 +178,10 @@ export async function openPane(
   const { arrangement, session } = call.parts;
   session.requireRunning();
   const area = arrangement.sizeOf(windowWith(arrangement.state, change.pane));
-  const made = split(arrangement.state, paneEntry(PROVISIONAL), change, area);
+  const made = addSplit(arrangement.state, paneEntry(PROVISIONAL), change, area);
   const window = windowWith(made, PROVISIONAL);
   const { entry, undo } = await startPane(call, program, window.id, cellsOf(made, PROVISIONAL, area), as);
-  commitOrUndo(() => arrangement.commit(split(arrangement.state, entry, change, area)), undo);
+  commitOrUndo(() => arrangement.commit(addSplit(arrangement.state, entry, change, area)), undo);
   return answer(call.parts, entry.id, call.isAnswered);
 }
 
@@ -216,7 +216,7 @@ function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
     const other = (each: string): string => (each === pane ? entry.id : each);
     const next: Windows = putWindow(
       { ...arrangement.state, panes: { ...panes, [entry.id]: respawned } },
-      withNames(window, other),
+      renamePanes(window, other),
     );
     commitOrUndo(() => arrangement.commit(next), undo);
     arrangement.goesOn();

@@ -57,7 +57,7 @@ export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> =
 /** @throws WshError no_viewer */
 function requireShown({ session, arrangement, content }: SessionParts, window: WindowEntry): void {
   const seeing = session.viewers.all.filter(({ readOnly }) => !readOnly);
-  if (seeing.some(({ shown }) => panesIn(window).some((pane) => shown.shows(pane)))) return;
+  if (seeing.some(({ shownContent }) => panesIn(window).some((pane) => shownContent.shows(pane)))) return;
   const what =
     arrangement.state.windows.length === 1 ? "" : ` shows window '${content.nameOf(window)}' (${windowId(window.id)})`;
   throw new WshError(

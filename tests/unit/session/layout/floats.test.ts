@@ -1,18 +1,18 @@
 /** Floating panes as values: the result of any sequence of changes, and their positions. */
 import { describe, expect, test } from "bun:test";
 import type { Size } from "../../../../src/protocol/size.ts";
-import { borderAt, defaultBounds, dragged, paneAt } from "../../../../src/session/layout/floats.ts";
+import { borderAt, defaultBounds, dragFrame, paneAt } from "../../../../src/session/layout/floats.ts";
 import { leaf, panesOf } from "../../../../src/session/layout/tree.ts";
 import {
-  breakOut,
-  join,
+  addSplit,
+  applyResize,
+  breakPane,
+  joinPane,
   paneBeside,
-  resize,
-  show,
-  split,
-  swap,
-  tile,
-  zoom,
+  showPane,
+  swapPanes,
+  tilePane,
+  zoomPane,
 } from "../../../../src/session/windows/changes.ts";
 import {
   addFloat,
@@ -42,7 +42,7 @@ const popup = { popup: true } as const;
 
 function start(): Windows {
   const one = oneWindow(1, paneEntry("@1"));
-  return split(one, paneEntry("@2"), { pane: "@1", side: "right", whole: false, focus: false }, area);
+  return addSplit(one, paneEntry("@2"), { pane: "@1", side: "right", whole: false, focus: false }, area);
 }
 const boxOf = (state: Windows, pane: string, size = area) => placementOf(windowWith(state, pane), size).boxes.get(pane);
 const activeIn = (state: Windows): string => activeWindow(state).active;
@@ -99,15 +99,15 @@ describe("a floating pane", () => {
     expect(title).toEqual({ float: "@3", edge: "move", row: 0, col: 16 });
     const outer = placement.floats[0]?.outer;
     if (title === null || !("float" in title) || outer === undefined) throw new Error("no frame");
-    const moved = dragFloat(state, "@3", dragged(title, outer, 2, 21), area);
+    const moved = dragFloat(state, "@3", dragFrame(title, outer, 2, 21), area);
     expect(boxOf(moved, "@3")).toEqual({ row: 3, col: 6, rows: 15, cols: 54 });
     // A share stays a share.
     expect(floatOf(windowWith(moved, "@3"), "@3")).toMatchObject({ width: { percent: 70 }, x: { cells: 5 } });
     const corner = { float: "@3", edge: "bottom-right", row: 16, col: 55 } as const;
-    const sized = dragFloat(moved, "@3", dragged(corner, { row: 2, col: 5, rows: 17, cols: 56 }, 9, 24), area);
+    const sized = dragFloat(moved, "@3", dragFrame(corner, { row: 2, col: 5, rows: 17, cols: 56 }, 9, 24), area);
     expect(boxOf(sized, "@3")).toEqual({ row: 3, col: 6, rows: 6, cols: 18 });
     expect(boxOf(moveFloat(sized, "@3", "left", 50, area), "@3")).toMatchObject({ col: 1 });
-    const set = resize(sized, "@3", { kind: "set", rows: { cells: 10 }, cols: { percent: 50 } }, area);
+    const set = applyResize(sized, "@3", { kind: "set", rows: { cells: 10 }, cols: { percent: 50 } }, area);
     expect(boxOf(set, "@3")).toMatchObject({ rows: 10, cols: 38 });
   });
 
@@ -116,8 +116,8 @@ describe("a floating pane", () => {
     expect(panesOf(activeWindow(floating).root)).toEqual(["@2"]);
     expect(activeIn(floating)).toBe("@1");
     expect(() => float(floating, "@2", {}, area)).toThrow("is the only tiled one");
-    expect(activeWindow(tile(floating, "@1", area))).toMatchObject({ active: "@1" });
-    expect(activeWindow(tile(floating, "@1", area)).floats).toBeUndefined();
+    expect(activeWindow(tilePane(floating, "@1", area))).toMatchObject({ active: "@1" });
+    expect(activeWindow(tilePane(floating, "@1", area)).floats).toBeUndefined();
     const ended = takePane(floating, "@2", area);
     expect(ended?.windows[0]).toMatchObject({ root: leaf("@1"), active: "@1" });
     expect(takePane(ended ?? floating, "@1", area)).toBeNull();
@@ -128,7 +128,7 @@ describe("a floating pane", () => {
     const hidden = showFloats(state, 1, null, false);
     expect([activeIn(hidden), placementOf(activeWindow(hidden), area).hidden]).toEqual(["@1", ["@3", "@4"]]);
     expect(activeIn(showFloats(hidden, 1, null, true))).toBe("@4");
-    const raised = show(hidden, "@3");
+    const raised = showPane(hidden, "@3");
     expect(placementOf(activeWindow(raised), area).floats.map(({ pane }) => pane)).toEqual(["@3"]);
     expect(activeWindow(raised).floats?.map(({ pane }) => pane)).toEqual(["@4", "@3"]);
     expect(paneBeside(raised, "@3", "left", area)).toBe("@1");
@@ -137,23 +137,25 @@ describe("a floating pane", () => {
 
   test("is zoomed like any other, and zooming another hides it", () => {
     const state = addFloat(start(), paneEntry("@3"), "@1", {}, true);
-    expect([...placementOf(activeWindow(zoom(state, "@3", true)), area).boxes.keys()]).toEqual(["@3"]);
-    expect([...placementOf(activeWindow(zoom(show(state, "@1"), "@1", true)), area).boxes.keys()]).toEqual(["@1"]);
+    expect([...placementOf(activeWindow(zoomPane(state, "@3", true)), area).boxes.keys()]).toEqual(["@3"]);
+    expect([...placementOf(activeWindow(zoomPane(showPane(state, "@1"), "@1", true)), area).boxes.keys()]).toEqual([
+      "@1",
+    ]);
   });
 });
 
 describe("a popup", () => {
   test("has the keys while it is open, above a zoomed pane, too; a pane selected meanwhile has them after it", () => {
-    const open = addFloat(zoom(start(), "@1", true), paneEntry("@3"), "@1", popup, false);
+    const open = addFloat(zoomPane(start(), "@1", true), paneEntry("@3"), "@1", popup, false);
     expect([activeIn(open), ...placementOf(activeWindow(open), area).boxes.keys()]).toEqual(["@3", "@1", "@3"]);
     expect(activeIn(takePane(open, "@3", area) ?? open)).toBe("@1");
-    const meanwhile = show(open, "@2");
+    const meanwhile = showPane(open, "@2");
     expect(activeIn(meanwhile)).toBe("@3");
     expect(activeIn(takePane(meanwhile, "@3", area) ?? open)).toBe("@2");
     const second = addFloat(open, paneEntry("@4"), "@3", popup, false);
     expect([activeIn(second), activeIn(takePane(second, "@4", area) ?? open)]).toEqual(["@4", "@3"]);
     expect(changeFloat(open, "@3", { hidden: true }).windows[0]?.floats?.[0]?.hidden).toBe(false);
-    expect(() => zoom(open, "@3", true)).toThrow("is not zoomed");
+    expect(() => zoomPane(open, "@3", true)).toThrow("is not zoomed");
     expect(Object.keys(withoutPopups(second).panes)).toEqual(["@1", "@2"]);
   });
 });
@@ -171,19 +173,19 @@ test("no sequence of changes leaves a window without a tiled pane, a duplicate p
       const side = pick(["left", "right", "up", "down"] as const);
       const place = { pane: other, side, whole: random() < 0.2, focus: random() < 0.5 };
       const change = pick<(now: Windows) => Windows | null>([
-        (now) => split(now, made, place, area),
-        (now) => split(now, made, { ...place, float: random() < 0.3 ? popup : {} }, area),
+        (now) => addSplit(now, made, place, area),
+        (now) => addSplit(now, made, { ...place, float: random() < 0.3 ? popup : {} }, area),
         (now) => takePane(now, pane, area),
         (now) => float(now, pane, { hidden: random() < 0.2 }, area),
-        (now) => tile(now, pane, area),
-        (now) => show(now, pane),
-        (now) => swap(now, pane, other),
-        (now) => zoom(now, pane, null),
+        (now) => tilePane(now, pane, area),
+        (now) => showPane(now, pane),
+        (now) => swapPanes(now, pane, other),
+        (now) => zoomPane(now, pane, null),
         (now) => showFloats(now, windowWith(now, pane).id, null, random() < 0.5),
         (now) => moveFloat(now, pane, side, 7, area),
-        (now) => resize(now, pane, { kind: "grow", side, by: 9 }, area),
-        (now) => breakOut(now, pane, 100 + next, area, { focus: false }),
-        (now) => join(now, pane, random() < 0.5 ? place : { ...place, float: {} }, area),
+        (now) => applyResize(now, pane, { kind: "grow", side, by: 9 }, area),
+        (now) => breakPane(now, pane, 100 + next, area, { focus: false }),
+        (now) => joinPane(now, pane, random() < 0.5 ? place : { ...place, float: {} }, area),
       ]);
       try {
         state = change(state) ?? state;

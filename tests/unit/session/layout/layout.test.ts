@@ -16,7 +16,7 @@ import { arrange } from "../../../../src/session/layout/presets.ts";
 import { dragBorder, growPane, resizePane } from "../../../../src/session/layout/resize.ts";
 import { readTmuxLayout, writeTmuxLayout } from "../../../../src/session/layout/tmux-layout.ts";
 import {
-  along,
+  axisOf,
   equalise,
   isLeaf,
   type LayoutNode,
@@ -37,7 +37,7 @@ const sides = ["left", "right", "up", "down"] as const;
 const split = (tree: LayoutNode, pane: string, made: string, side: Side, cells?: number, size = window): LayoutNode => {
   const placement = placePanes(tree, size);
   const box = placement.boxes.get(pane);
-  const own = box === undefined ? 1 : along(side).axis === "row" ? box.cols : box.rows;
+  const own = box === undefined ? 1 : axisOf(side).axis === "row" ? box.cols : box.rows;
   return splitPane(
     tree,
     { pane, newPane: made, side, ...(cells === undefined ? {} : { cells }) },
@@ -100,7 +100,7 @@ function randomTree(random: () => number, changes: number, size: Size = window):
     const pane = panes[below(panes.length)] ?? "@1";
     const side = sides[below(4)] ?? "right";
     const box = placement.boxes.get(pane);
-    const own = box === undefined ? 20 : along(side).axis === "row" ? box.cols : box.rows;
+    const own = box === undefined ? 20 : axisOf(side).axis === "row" ? box.cols : box.rows;
     switch (below(9)) {
       case 0:
       case 1:
@@ -112,7 +112,7 @@ function randomTree(random: () => number, changes: number, size: Size = window):
             tree,
             { newPane: `@${next++}`, side, cells: 1 + below(30) },
             extentsIn(placement),
-            along(side).axis === "row" ? at.cols : at.rows,
+            axisOf(side).axis === "row" ? at.cols : at.rows,
           );
         break;
       case 3:
@@ -122,7 +122,7 @@ function randomTree(random: () => number, changes: number, size: Size = window):
         tree = growPane(tree, placePanes(tree, at, panes), pane, side, 1 + below(20));
         break;
       case 5:
-        tree = resizePane(tree, placement, pane, along(side).axis, 1 + below(80));
+        tree = resizePane(tree, placement, pane, axisOf(side).axis, 1 + below(80));
         break;
       case 6:
         tree = rotatePanes(tree, -1);
@@ -170,8 +170,8 @@ describe("any sequence of changes", () => {
       for (const pane of before.boxes.keys()) {
         const side = sides[Math.floor(random() * 4)] ?? "right";
         const box = boxOf(tree, pane);
-        const least = along(side).axis === "row" ? 2 * MIN_PANE_COLS + 1 : 2 * MIN_PANE_ROWS + 1;
-        if ((along(side).axis === "row" ? box.cols : box.rows) < least || before.hidden.length > 0) continue;
+        const least = axisOf(side).axis === "row" ? 2 * MIN_PANE_COLS + 1 : 2 * MIN_PANE_ROWS + 1;
+        if ((axisOf(side).axis === "row" ? box.cols : box.rows) < least || before.hidden.length > 0) continue;
         const after = placePanes(split(tree, pane, "@new", side), window).boxes;
         for (const [each, place] of before.boxes) if (each !== pane) expect(after.get(each)).toEqual(place);
       }

@@ -11,8 +11,8 @@ function scene(kind: "confirm" | "text" = "confirm") {
   const questions = new Questions({
     clock,
     newId: () => (asks++ === 0 ? "q" : `q${asks}`),
-    people: () => 1,
-    isNoticed: () => false,
+    countPeople: () => 1,
+    hasNotice: () => false,
     secrets: { prompt: async () => null, type: async () => false },
     programState: () => "running",
     takenOver: () => undefined,
@@ -130,8 +130,8 @@ test("a secret that is cancelled while it is being typed into a program that han
   const questions = new Questions({
     clock,
     newId: () => `q${++asks}`,
-    people: () => 1,
-    isNoticed: () => false,
+    countPeople: () => 1,
+    hasNotice: () => false,
     secrets: { prompt: () => prompt, type: () => typing.promise },
     programState: () => "running",
     takenOver: () => undefined,
