@@ -30,7 +30,7 @@ test("a name in any script is one name everywhere, in either form of its accents
 testWith("bash")("completions offer names quoted for the shell, and execute none", async () => {
   await using wsh = new Wsh();
   for (const name of ["my work", "$(touch pwned)", "dev"]) await wsh.session(name);
-  const words = ["''", `"'my"`, String.raw`'"my'`, String.raw`'my\ w'`, `'"$'`].map(
+  const words = ["''", `"'my"`, `'"my'`, String.raw`'my\ w'`, `'"$'`].map(
     (word) => `COMP_WORDS=(wsh kill ${word}); _wsh; printf '%s\\n' "\${COMPREPLY[@]}"`,
   );
   const script = `source <(wsh completions bash); COMP_CWORD=2; ${words.join("; ")}`;

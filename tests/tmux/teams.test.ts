@@ -1,14 +1,20 @@
 /** Typical tmux calls of agent teams and scripts, through `wsh tmux` in one session. */
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { stopProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-test("the calls of an agent team: panes beside the caller's, in place, with their ids, titles and ends", async () => {
-  await using wsh = new Wsh();
+const wsh = new Wsh();
+const log = join(wsh.dir, "hooks");
+const robot = { env: { WSH_AGENT: "Robot" } };
+const at = async (...words: readonly string[]): Promise<string> => (await wsh.ok("tmux", ...words)).trimEnd();
+
+afterAll(() => wsh[Symbol.asyncDispose]());
+
+// Each begins with the sessions that the one before leaves.
+test("panes beside the caller's, in place, with their ids, titles and ends", async () => {
   await wsh.session("dev", "--", "cat");
-  const at = async (...words: readonly string[]): Promise<string> => (await wsh.ok("tmux", ...words)).trimEnd();
   const [lead = ""] = (await at("list-panes", "-t", "dev", "-F", "#{pane_id}")).split("\n");
   expect(await at("display-message", "-t", lead, "-p", "#{window_id}")).toMatch(/^@\d+$/);
   expect(await at("show", "-Av", "mouse")).toBe("off");
@@ -46,8 +52,9 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   );
   await at("send-keys", "-t", made, "C-d");
   await until("the pane to be gone", async () => !(await at(...look)).includes(made));
+});
 
-  // A chain: the pane that a command made is the default of the next.
+test("a chain, in which the pane that a command made is the default of the next; hooks on actions and events", async () => {
   const chain = [
     "new-session",
     "-d",
@@ -64,14 +71,12 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   ];
   expect(await at(...chain)).toBe("two 2");
 
-  // Hooks on actions of tmux callers.
   await at("set-hook", "-t", "two", "after-rename-session", "display-message -p 'now #S'");
   expect(await at("show-hooks", "-t", "two")).toStartWith("after-rename-session[0] display-message");
   expect(await at("rename-session", "-t", "two", "zwei", ";", "rename-session", "-t", "zwei", "two")).toContain(
     "now two",
   );
-  // And on events without a call.
-  const log = join(wsh.dir, "hooks");
+  // On events without a call.
   await at("set-hook", "-g", "pane-exited", `run-shell "echo #{hook} #{hook_session_name} >>${log}"`);
   const brief = await at("split-window", "-d", "-t", "two", "-P", "-F", "#{pane_id}", "exit 0");
   await until(
@@ -83,8 +88,9 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   );
   expect(brief).toMatch(/^%/);
   await at("set-hook", "-gu", "pane-exited");
-  // A hook that an agent sets runs as the agent, whoever triggers it; it sets none for others.
-  const robot = { env: { WSH_AGENT: "Robot" } };
+});
+
+test("a hook that an agent sets runs as the agent, whoever triggers it; it sets none for others", async () => {
   await wsh.runWith(robot, "tmux", "new-session", "-d", "-s", "robots", "cat");
   const renamed = ["set-hook", "-t", "robots", "after-rename-window"];
   await at(...renamed, `run-shell "echo person=$WSH_AGENT >>${log}"`);
@@ -121,7 +127,9 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
     expect((await wsh.runWith(robot, "tmux", "set", "-g", option, "x")).stderr).toContain(
       "Robot may not use set-option",
     );
-  // Bytes go through a command, and into a pane.
+});
+
+test("bytes go through a command, and into a pane", async () => {
   const piped = await at("split-window", "-d", "-t", "two", "-P", "-F", "#{pane_id}", "cat");
   await at("pipe-pane", "-IO", "-t", piped, `echo typed; exec cat >>${log}`);
   await until("what a command types, and the pane's bytes", async () =>
@@ -149,8 +157,9 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   const pane = (await new Response(shown.stdout).text()).trim();
   await until("its text", async () => (await at("capture-pane", "-p", "-t", pane)).startsWith("from standard input"));
   await at("kill-pane", "-t", pane);
+});
 
-  // A window moves to another session unchanged, and so does a session's last one.
+test("a window moves to another session unchanged, and so does a session's last one; what is refused changes nothing", async () => {
   const layouts = ["list-windows", "-t", "dev", "-F", "#{window_index} #{window_layout}"];
   const bare = (text: string): string => text.replace(/ [0-9a-f]{4},/g, " ");
   const standing = bare(await at("list-windows", "-t", "two", "-F", "#{window_index} #{window_layout}"));
@@ -187,6 +196,9 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   ] as const)
     expect(await wsh.run("tmux", ...words)).toEqual({ code: 1, stdout: "", stderr: `${said}\n` });
   expect(await at("display-message", "-p", "#(yes)#{constructor}#{@none}")).toBe("y");
+});
+
+test("files of commands, here and at the start of another server; the server's end", async () => {
   const file = join(wsh.dir, "tmux.conf");
   await Bun.write(file, `source-file ${file}\n`);
   expect((await wsh.run("tmux", "source-file", file)).stderr).toBe("too many nested files\n");
