@@ -98,7 +98,7 @@ async function bundleFor(target: ReleaseTarget, executable: string, out: string)
     server: {
       type: "binary",
       entry_point: "server/wsh",
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: the host that installs the bundle replaces it
+      // The host that installs the bundle replaces it.
       mcp_config: { command: "${__dirname}/server/wsh", args: ["mcp"] },
     },
     tools_generated: true,
