@@ -91,12 +91,12 @@ export interface Processes {
 /** `pid` is the listener's, null when the system does not report it. */
 export type ConnectOutcome =
   | { readonly kind: "connected"; readonly pid: number | null }
-  | { readonly kind: "refused" | "absent" | "other" };
+  | { readonly kind: "refused" | "absent" | "exhausted" | "other" };
 
 export interface Sockets {
   /**
    * Connects without waiting and hangs up. refused: no listener, and on macOS also a full queue; absent: no such path;
-   * other: the queue is full, or we cannot connect (no descriptors left). The path must fit.
+   * exhausted: we have no descriptor left; other: the queue is full, or we may not connect. The path must fit.
    */
   connect(path: string): ConnectOutcome;
   /** Paths in a directory to which an open socket was bound, deleted or not; empty when the system hides them. */

@@ -32,7 +32,7 @@ const libc = onFirstUse(() => {
 export function tryConnect(path: string): ConnectOutcome {
   const { socket, connect, close } = libc();
   const fd = socket(AF_UNIX, SOCK_STREAM | socketFlags, 0);
-  if (fd < 0) return { kind: "other" };
+  if (fd < 0) return { kind: "exhausted" };
   if (socketFlags === 0) closeOnExec(fd);
   try {
     const address = unixAddress(path);

@@ -63,9 +63,11 @@ export class Wire implements Carrier {
   private constructor(private events: WireEvents) {}
 
   /**
-   * Waits while the listener's queue of connections is full: a stopped process has one, or a busy one for a moment.
+   * Waits while the listener's queue of connections is full (a stopped process has one, or a busy one for a moment), and
+   * while this process has no descriptor left.
    * @param timeoutMs longest such wait, in ms
-   * @throws Bun.connect's error when there is no listener at the path; WshError session_unavailable after that wait
+   * @throws Bun.connect's error when there is no listener at the path; after that wait WshError session_unavailable or
+   * resource_limit_reached
    */
   static async connect(path: string, events: WireEvents, timeoutMs = PEER_TIMEOUT_MS): Promise<Wire> {
     const deadline = performance.now() + timeoutMs;
@@ -79,12 +81,14 @@ export class Wire implements Carrier {
         });
         return wire;
       } catch (cause) {
-        // For Bun, a full queue is a refusal, too.
+        // For Bun, each of them is a refusal.
         if (errorCode(cause) !== "ECONNREFUSED") throw cause;
         const { kind } = platform().sockets.connect(path);
         if (kind === "refused" || kind === "absent") throw cause;
         if (performance.now() >= deadline) {
-          throw new WshError("session_unavailable", `the process at ${path} accepts no connection`, {}, { cause });
+          throw kind === "exhausted"
+            ? new WshError("resource_limit_reached", `no descriptor is left to connect to ${path}`, {}, { cause })
+            : new WshError("session_unavailable", `the process at ${path} accepts no connection`, {}, { cause });
         }
       }
       await Bun.sleep(pauseMs);
