@@ -55,7 +55,8 @@ export class Link {
         close: () => link.lose(),
       });
     } catch (cause) {
-      throw new WshError("server_unavailable", `no server listens at ${path}`, {}, { cause });
+      const message = cause instanceof WshError ? cause.message : `no server listens at ${path}`;
+      throw new WshError("server_unavailable", message, {}, { cause });
     }
     link.write(`${JSON.stringify(hello)}\n`);
     const timer = setTimeout(
