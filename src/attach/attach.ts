@@ -10,7 +10,7 @@
  *
  * When a person stops us (`kill -TSTP`, `suspend` of a surrounding shell), the session process first releases the
  * restored terminal; back in the foreground, everything is repainted. SIGSTOP leaves no time for that: the session
- * process notices (endpoint/attach/signalled-input.ts), and only the repainting remains.
+ * process notices (viewer/terminal/signalled-input.ts), and only the repainting remains.
  */
 import * as v from "valibot";
 import { isClipboardPacket, KeyReader } from "../keys/reader.ts";
@@ -19,13 +19,13 @@ import { AGAIN_MS, StreamEndSchema } from "../protocol/control.ts";
 import { defined, present } from "../protocol/defined.ts";
 import { messageJson, messageTypes, type WireMessage } from "../protocol/messages.ts";
 import { Connection, type Dial } from "../wire/connection.ts";
-import { Copier } from "./clipboard.ts";
-import { type Answers, Probe, questionsFor } from "./color-probe.ts";
-import { type AttachOutcome, type AttachResult, endSignals, outcomeOf } from "./outcome.ts";
+import { ClipboardCopier } from "./clipboard.ts";
+import { type AttachOutcome, type AttachResult, endSignals, toOutcome } from "./outcome.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
-import type { PersonHere } from "./person-settings.ts";
-import { type OpenedConnection, type RemoteSession, unreachableNotice, untilBack } from "./reconnect.ts";
-import { attachRequest } from "./request.ts";
+import type { LivePersonSettings } from "./person-settings.ts";
+import { type OpenedConnection, type RemoteSession, reconnect, unreachableNotice } from "./reconnect.ts";
+import { buildAttachRequest } from "./request.ts";
+import { type Answers, questionsFor, TerminalProbe } from "./terminal-probe.ts";
 import { SessionView } from "./view.ts";
 
 /** Bytes pending for the terminal above which the session process is not read. */
@@ -33,16 +33,16 @@ const OUTPUT_LIMIT = 256 * 1024;
 /** Bytes pending for the session process above which the keyboard is not read. */
 const INPUT_LIMIT = 1024 * 1024;
 /** Longest wait for the session process's end message, in ms: longer than a busy one needs, too short to be noticed. */
-const GOODBYE_MS = 300;
+const END_MESSAGE_MS = 300;
 /** Interval between two tries to reach the session that the person goes to, in ms. */
-const AGAIN_POLL_MS = 20;
+const FIND_POLL_MS = 20;
 /** Interval between checks whether a queue has emptied, in ms. */
 const INPUT_POLL_MS = 5;
 /** Time within which a stop takes effect, in ms; after it, never: no process could continue us. */
 const STOP_MS = 20;
 
 export interface AttachOptions {
-  readonly person: PersonHere;
+  readonly person: LivePersonSettings;
   /** The AI agent on whose behalf this process attaches; null: a person does. */
   readonly agent: string | null;
   /** Calls back when the settings have changed, for a session on another machine, whose process cannot see that. */
@@ -50,11 +50,11 @@ export interface AttachOptions {
   /** Socket of the session process; for another machine's session, a way to reach it. */
   readonly socket: string | Dial;
   /** The session is on another machine, which may stop answering and return later. */
-  readonly far?: RemoteSession;
+  readonly remoteSession?: RemoteSession;
   /** Socket of the session that this process runs in; null outside. */
   readonly around: string | null;
   /** Names of variables that this terminal brings into the session; null: none, to another machine. */
-  readonly brings: readonly string[] | null;
+  readonly broughtNames: readonly string[] | null;
   readonly scrollback: ScrollbackChoice;
   readonly altScreen: boolean;
   /** Programs' titles reach the terminal. */
@@ -70,7 +70,7 @@ export interface AttachOptions {
   readonly independent?: boolean;
   readonly follow?: boolean;
   /** Finds the session's socket again, or another session's if the person has switched; null while it has none. */
-  readonly again?: (switched: number | null) => Promise<string | Dial | null>;
+  readonly findSocket?: (switched: number | null) => Promise<string | Dial | null>;
 }
 
 /**
@@ -81,46 +81,46 @@ export interface AttachOptions {
 export async function attach(options: AttachOptions): Promise<AttachResult> {
   // Connected before the terminal is touched: a refusal is an error message like any other.
   const { connection } = await Connection.open(options.socket, "attach");
-  const client = new Client(connection, options);
-  let terminalTakes = false;
-  let ended: Ended;
+  const client = new AttachClient(connection, options);
+  let terminalTookAll = false;
+  let ended: AttachEnd;
   try {
     ended = await client.run();
   } finally {
-    terminalTakes = await client.end();
+    terminalTookAll = await client.end();
   }
-  return { ...ended, terminalTakes };
+  return { ...ended, terminalTookAll };
 }
 
 /** Input that was typed before the session moved, to be typed after the move. */
-type TypedBefore = BoundKey | { readonly bytes: readonly number[] };
+type EarlyInput = BoundKey | { readonly bytes: readonly number[] };
 
-type Ended = Pick<AttachResult, "outcome" | "name">;
+type AttachEnd = Pick<AttachResult, "outcome" | "name">;
 
-class Client {
+class AttachClient {
   private readonly terminal: OuterTerminal;
   private readonly view: SessionView;
   private readonly keys: KeyReader;
-  private readonly over = Promise.withResolvers<Ended>();
+  private readonly result = Promise.withResolvers<AttachEnd>();
   private readonly context;
-  private readonly probe = new Probe((answers) => this.learned(answers));
-  private readonly copier: Copier | null;
+  private readonly probe = new TerminalProbe((answers) => this.applyAnswers(answers));
+  private readonly copier: ClipboardCopier | null;
   private hasShown = false;
-  private opened = false;
+  private canSessionWrite = false;
   /** Bytes of the program's output since the session process last began to pass through. */
   private passedBytes = 0;
   /** Pictures that the session process has sent. */
   private pictures = 0;
   /** The session process was asked to read the keys. */
-  private keysLeft = false;
+  private sessionReadsKeys = false;
   /** The process is stopped, or about to be. */
-  private away = false;
+  private isStopped = false;
   /** Number of the session to which the person has switched; null: the one attached first. */
-  private switched: number | null = null;
+  private switchedSession: number | null = null;
   /** How the person left, while the session process is asked to release the terminal. */
-  private leaving: AttachOutcome | null = null;
+  private leavingOutcome: AttachOutcome | null = null;
   /** Input typed while the session moves to another socket; null while it does not. */
-  private early: Uint8Array[] | null = null;
+  private queuedInput: Uint8Array[] | null = null;
 
   constructor(
     private connection: Connection,
@@ -130,48 +130,48 @@ class Client {
     const agent = present({ agent: options.agent });
     this.context = { caller: { ...caller, ...agent }, access: "admin" } as const;
     this.terminal = new OuterTerminal({ altScreen: options.altScreen, titles: options.titles });
-    this.copier = options.copies && !options.readOnly ? Copier.for(process.env) : null;
+    this.copier = options.copies && !options.readOnly ? ClipboardCopier.forEnvironment(process.env) : null;
     const { person } = options;
     this.view = new SessionView(this.terminal, { ...person.caps, altScreen: options.altScreen });
-    options.watch?.(() => void this.reread());
+    options.watch?.(() => void this.rereadSettings());
     this.keys = new KeyReader(person, {
-      forward: (bytes) => this.typed(bytes),
+      forward: (bytes) => this.sendInput(bytes),
       // The session requested a packet of the clipboard.
-      reply: (bytes) => (isClipboardPacket(bytes) ? this.typed(bytes) : this.probe.reply(bytes)),
+      reply: (bytes) => (isClipboardPacket(bytes) ? this.sendInput(bytes) : this.probe.handleReply(bytes)),
       detach: () => this.leave({ kind: "detached" }),
-      help: (table) => this.tell("peer.help", table === null ? { shown: false } : { shown: true, table }),
-      bound: ({ table, key, raw }) => this.tell("peer.command", { table, key, bytes: [...raw] }),
-      release: () => void ["input.release", "peer.give_back"].map((each) => this.tell(each, {})),
+      showHelp: (table) => this.sendRequest("peer.help", table === null ? { shown: false } : { shown: true, table }),
+      pressTableKey: ({ table, key, raw }) => this.sendRequest("peer.command", { table, key, bytes: [...raw] }),
+      release: () => void ["input.release", "peer.give_back"].map((each) => this.sendRequest(each, {})),
     });
   }
 
-  async run(): Promise<Ended> {
+  async run(): Promise<AttachEnd> {
     const { terminal } = this;
     terminal.output.onDrain = () => {
-      if (this.away) return;
+      if (this.isStopped) return;
       this.connection.resume();
       this.view.renderLatest();
-      this.written();
+      this.reportWritten();
     };
     terminal.output.onGone = () => this.leave({ kind: "signalled", signal: "SIGHUP" });
     for (const signal of endSignals) {
       process.on(signal, () => {
         this.leave({ kind: "signalled", signal });
-        terminal.signalled();
+        terminal.stopWaiting();
       });
     }
-    process.on("SIGTSTP", this.stop);
-    process.on("SIGCONT", () => this.continued());
-    this.begin(this.connection, this.options.scrollback);
+    process.on("SIGTSTP", this.onStopSignal);
+    process.on("SIGCONT", () => this.resumeAfterStop());
+    this.startStream(this.connection, this.options.scrollback);
     terminal.watchSize(() => this.connection.send(messageTypes.resize, this.view.resized()));
-    if (terminal.answers) {
-      terminal.output.write(this.probe.ask(questionsFor(process.env, terminal.size)));
+    if (terminal.canAnswer) {
+      terminal.output.write(this.probe.buildQuestions(questionsFor(process.env, terminal.size)));
     }
-    void terminal.read({ bytes: (bytes) => this.pressed(bytes), ended: () => this.inputEnded() });
-    return this.over.promise;
+    void terminal.read({ bytes: (bytes) => this.handleInput(bytes), ended: () => this.handleInputEnd() });
+    return this.result.promise;
   }
 
-  private begin(connection: Connection, scrollback: ScrollbackChoice): void {
+  private startStream(connection: Connection, scrollback: ScrollbackChoice): void {
     const { terminal, options } = this;
     this.connection = connection;
     connection.listen({
@@ -179,76 +179,79 @@ class Client {
         if (connection === this.connection) this.receive(message);
       },
       close: () => {
-        if (connection === this.connection) this.lost();
+        if (connection === this.connection) this.handleLostConnection();
       },
     });
     const copies = this.copier !== null;
-    const input = attachRequest({ ...options, scrollback, copies, size: terminal.size, device: terminal.device });
+    const input = buildAttachRequest({ ...options, scrollback, copies, size: terminal.size, device: terminal.device });
     const attached = connection.request("peer.attach", input, this.context);
     // Refusals matter; the end of a lost connection is reported elsewhere.
     attached.catch((error) => {
-      if (!connection.isClosed && connection === this.connection) this.over.reject(error);
+      if (!connection.isClosed && connection === this.connection) this.result.reject(error);
     });
   }
 
   /** The connection has ended without an end message. */
-  private lost(): void {
-    const { far, again } = this.options;
-    if (this.leaving !== null || again === undefined || far === undefined) {
-      this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null });
-    } else void this.comeBack(far, () => again(this.switched));
+  private handleLostConnection(): void {
+    const { remoteSession, findSocket } = this.options;
+    if (this.leavingOutcome !== null || findSocket === undefined || remoteSession === undefined) {
+      this.result.resolve({ outcome: this.leavingOutcome ?? toOutcome(null), name: null });
+    } else void this.reconnectRemote(remoteSession, () => findSocket(this.switchedSession));
   }
 
   /** Attaches again when the session's machine answers; input in the meantime is dropped. */
-  private async comeBack(far: RemoteSession, find: () => Promise<string | Dial | null>): Promise<void> {
+  private async reconnectRemote(session: RemoteSession, find: () => Promise<string | Dial | null>): Promise<void> {
     const { terminal } = this;
-    this.early = [];
+    this.queuedInput = [];
     try {
-      const opened = await untilBack(far, find, {
-        isOver: () => this.leaving !== null,
+      const opened = await reconnect(session, find, {
+        isOver: () => this.leavingOutcome !== null,
         say: (text) => terminal.output.write(unreachableNotice(text, terminal.size)),
       });
-      if (opened !== null) this.takeUp(opened);
+      if (opened !== null) this.adoptConnection(opened);
     } catch {
       // The machine answers, but the session is gone.
-      this.over.resolve({ outcome: outcomeOf(null), name: null });
+      this.result.resolve({ outcome: toOutcome(null), name: null });
     }
   }
 
-  private takeUp({ connection }: OpenedConnection): void {
-    this.opened = false;
+  private adoptConnection({ connection }: OpenedConnection): void {
+    this.canSessionWrite = false;
     this.passedBytes = 0;
     this.pictures = 0;
     this.view.forget();
-    this.begin(connection, "none");
-    this.early = null;
+    this.startStream(connection, "none");
+    this.queuedInput = null;
   }
 
-  private async goOn(find: () => Promise<string | Dial | null>, typed: readonly TypedBefore[] = []): Promise<void> {
-    const early: Uint8Array[] = [];
-    this.early = early;
+  private async followSession(
+    find: () => Promise<string | Dial | null>,
+    typed: readonly EarlyInput[] = [],
+  ): Promise<void> {
+    const queued: Uint8Array[] = [];
+    this.queuedInput = queued;
     const until = performance.now() + AGAIN_MS;
     for (;;) {
       const socket = await find();
       const opened = socket === null ? null : await Connection.open(socket, "attach").catch(() => null);
-      if (this.leaving !== null) {
+      if (this.leavingOutcome !== null) {
         opened?.connection.close();
         return;
       }
       if (opened !== null) {
-        this.takeUp(opened);
+        this.adoptConnection(opened);
         for (const each of typed) {
-          if ("key" in each) this.tell("peer.command", each);
-          else this.typed(Uint8Array.from(each.bytes));
+          if ("key" in each) this.sendRequest("peer.command", each);
+          else this.sendInput(Uint8Array.from(each.bytes));
         }
-        for (const bytes of early) this.typed(bytes);
+        for (const bytes of queued) this.sendInput(bytes);
         return;
       }
       if (performance.now() > until) break;
-      await Bun.sleep(AGAIN_POLL_MS);
+      await Bun.sleep(FIND_POLL_MS);
     }
-    this.early = null;
-    this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null });
+    this.queuedInput = null;
+    this.result.resolve({ outcome: this.leavingOutcome ?? toOutcome(null), name: null });
   }
 
   /** @returns whether the terminal has taken everything */
@@ -256,7 +259,7 @@ class Client {
     this.connection.close();
     this.keys.dispose();
     this.view.renderLatest();
-    await this.probe.settled();
+    await this.probe.waitForLastAnswer();
     return await this.terminal.restore();
   }
 
@@ -265,20 +268,20 @@ class Client {
       case messageTypes.output:
         this.view.output(message.payload);
         this.passedBytes += message.payload.length;
-        this.written();
+        this.reportWritten();
         break;
       case messageTypes.frame:
       case messageTypes.images:
         this.pictures++;
-        if (this.view.picture(message)) this.written();
+        if (this.view.showPicture(message)) this.reportWritten();
         break;
       case messageTypes.event:
-        this.event(messageJson(message));
+        this.handleEvent(messageJson(message));
         return;
       case messageTypes.end: {
         const end = v.parse(StreamEndSchema, messageJson(message));
-        const outcome = end.reason === "detached" ? (this.leaving ?? outcomeOf(end)) : outcomeOf(end);
-        this.over.resolve({ outcome, name: end.name ?? null });
+        const outcome = end.reason === "detached" ? (this.leavingOutcome ?? toOutcome(end)) : toOutcome(end);
+        this.result.resolve({ outcome, name: end.name ?? null });
         return;
       }
       default:
@@ -291,40 +294,40 @@ class Client {
     }
   }
 
-  private event(value: unknown): void {
+  private handleEvent(value: unknown): void {
     const event = v.safeParse(AttachEventSchema, value);
     if (!event.success) return;
-    if (event.output.event === "pass_through") this.passedBytes = this.view.passThroughBegins();
+    if (event.output.event === "pass_through") this.passedBytes = this.view.beginPassThrough();
     else if (event.output.event === "opened") {
-      this.opened = true;
-      if (event.output.keys) void this.leaveKeys();
-    } else if (event.output.event === "settings") void this.reread();
+      this.canSessionWrite = true;
+      if (event.output.keys) void this.handOverKeys();
+    } else if (event.output.event === "settings") void this.rereadSettings();
     else if (event.output.event === "copied") this.copier?.copy(event.output.base64);
     else if (event.output.event === "alert") this.terminal.output.write(new TextEncoder().encode(event.output.text));
-    else if (event.output.event === "changed") this.terminal.changed(event.output.changes);
+    else if (event.output.event === "changed") this.terminal.recordChanges(event.output.changes);
     else if (event.output.event === "images") this.terminal.images = event.output.ids;
     else if (event.output.event === "moved") {
       const { connection } = this;
       const { socket, typed, session } = event.output;
-      const { far, again } = this.options;
+      const { remoteSession, findSocket } = this.options;
       this.terminal.removeImages();
-      this.switched = session ?? this.switched;
+      this.switchedSession = session ?? this.switchedSession;
       connection.listen({});
       connection.close();
       // The path is another machine's: the session's process there is found by its id.
-      const isFar = far !== undefined && again !== undefined;
-      void this.goOn(isFar ? () => again(this.switched) : async () => socket, typed);
+      const isRemote = remoteSession !== undefined && findSocket !== undefined;
+      void this.followSession(isRemote ? () => findSocket(this.switchedSession) : async () => socket, typed);
     }
     // A read-only terminal has no keyboard to take back.
     else if (event.output.event === "keyboard") this.keys.captured = event.output.captured && !this.options.readOnly;
   }
 
   /** Not awaited: its result appears on the screen. */
-  private tell(operation: string, input: unknown): void {
+  private sendRequest(operation: string, input: unknown): void {
     this.connection.request(operation, input, this.context).catch(() => {});
   }
 
-  private learned({
+  private applyAnswers({
     colors,
     depth,
     widths,
@@ -336,84 +339,84 @@ class Client {
     this.terminal.keyboardFlags = keyboardFlags ?? 0;
     const styles = this.options.person.styles(depth);
     const cell = colors?.cell ?? this.terminal.cell;
-    const found = { kitty: keyboardFlags !== undefined, graphics: graphics && styles.colors === "truecolor" };
-    const isSixel = sixel && !found.graphics && this.view.showSixel(cell);
-    this.tell("peer.colors", { ...colors, ...found, images, sixel: isSixel, ...defined({ cell }) });
+    const abilities = { kitty: keyboardFlags !== undefined, graphics: graphics && styles.colors === "truecolor" };
+    const isSixel = sixel && !abilities.graphics && this.view.showSixel(cell);
+    this.sendRequest("peer.colors", { ...colors, ...abilities, images, sixel: isSixel, ...defined({ cell }) });
     this.view.learn({ ...styles, ...defined({ widths }) });
   }
 
-  private async reread(): Promise<void> {
-    this.tell("peer.settings", await this.options.person.reread());
+  private async rereadSettings(): Promise<void> {
+    this.sendRequest("peer.settings", await this.options.person.reread());
     this.view.learn(this.options.person.styles());
   }
 
-  private readonly stop = (): void => void this.stopHere();
+  private readonly onStopSignal = (): void => void this.suspend();
 
-  private async stopHere(): Promise<void> {
-    if (this.away || this.leaving !== null) return;
-    this.away = true;
+  private async suspend(): Promise<void> {
+    if (this.isStopped || this.leavingOutcome !== null) return;
+    this.isStopped = true;
     const released = this.connection.request("peer.release", {}, this.context).catch(() => {});
-    await Promise.race([released, Bun.sleep(GOODBYE_MS)]);
+    await Promise.race([released, Bun.sleep(END_MESSAGE_MS)]);
     this.connection.pause();
-    await this.probe.settled();
-    await this.terminal.giveBack();
+    await this.probe.waitForLastAnswer();
+    await this.terminal.handOver();
     // Stops as if wsh were not here; a session leader is not stopped, since no process could continue it.
-    process.off("SIGTSTP", this.stop);
+    process.off("SIGTSTP", this.onStopSignal);
     process.kill(process.pid, "SIGTSTP");
     await Bun.sleep(STOP_MS);
-    process.on("SIGTSTP", this.stop);
-    if (this.away) this.continued();
+    process.on("SIGTSTP", this.onStopSignal);
+    if (this.isStopped) this.resumeAfterStop();
   }
 
   /** The terminal's contents are now unknown, and the session process does not write to it. */
-  private continued(): void {
+  private resumeAfterStop(): void {
     const { connection, terminal } = this;
-    terminal.takeAgain();
-    this.away = false;
+    terminal.takeBack();
+    this.isStopped = false;
     this.view.forget();
     connection.send(messageTypes.resize, terminal.size);
-    if (this.keysLeft) this.tell("peer.keys", {});
+    if (this.sessionReadsKeys) this.sendRequest("peer.keys", {});
     connection.resume();
   }
 
   /** The terminal has taken everything that the session process sent. */
-  private written(): void {
-    const { opened, away, passedBytes, pictures, terminal } = this;
-    if (opened && !away && passedBytes + pictures > 0 && terminal.output.pending === 0) {
-      this.tell("peer.written", { bytes: passedBytes, pictures });
+  private reportWritten(): void {
+    const { canSessionWrite, isStopped, passedBytes, pictures, terminal } = this;
+    if (canSessionWrite && !isStopped && passedBytes + pictures > 0 && terminal.output.pending === 0) {
+      this.sendRequest("peer.written", { bytes: passedBytes, pictures });
     }
   }
 
   /** From now on the session process reads the keys; an unfinished input sequence is completed here first. */
-  private async leaveKeys(): Promise<void> {
-    if (this.terminal.answers) await this.probe.answers();
+  private async handOverKeys(): Promise<void> {
+    if (this.terminal.canAnswer) await this.probe.waitForAnswers();
     while (!this.keys.isAtRest && !this.connection.isClosed) await Bun.sleep(INPUT_POLL_MS);
-    if (this.leaving !== null || this.connection.isClosed) return;
+    if (this.leavingOutcome !== null || this.connection.isClosed) return;
     await this.terminal.stopReading();
-    this.keysLeft = true;
+    this.sessionReadsKeys = true;
     // From now on the connection carries little, and a person may stay for days.
     this.connection.rest();
     // Not while another process has the terminal; the request is then sent on return.
-    if (!this.away) this.tell("peer.keys", {});
+    if (!this.isStopped) this.sendRequest("peer.keys", {});
   }
 
   /** @returns a promise while the session process does not take its input */
-  private pressed(bytes: Uint8Array): Promise<void> | null {
+  private handleInput(bytes: Uint8Array): Promise<void> | null {
     this.keys.push(bytes);
-    return this.connection.pending > INPUT_LIMIT ? this.untilTaken() : null;
+    return this.connection.pending > INPUT_LIMIT ? this.waitUntilTaken() : null;
   }
 
-  private async untilTaken(): Promise<void> {
+  private async waitUntilTaken(): Promise<void> {
     while (this.connection.pending > INPUT_LIMIT && !this.connection.isClosed) await Bun.sleep(INPUT_POLL_MS);
   }
 
-  private typed(bytes: Uint8Array): void {
-    if (this.options.readOnly || this.leaving !== null) return;
-    if (this.early !== null) this.early.push(bytes);
+  private sendInput(bytes: Uint8Array): void {
+    if (this.options.readOnly || this.leavingOutcome !== null) return;
+    if (this.queuedInput !== null) this.queuedInput.push(bytes);
     else this.connection.sendBytes(messageTypes.input, bytes);
   }
 
-  private inputEnded(): void {
+  private handleInputEnd(): void {
     if (this.options.detachAtEof) this.leave({ kind: "detached" });
   }
 
@@ -421,9 +424,9 @@ class Client {
    * The session process removes its drawings from the screen and sends the end message; a hanging one is not awaited.
    */
   private leave(outcome: AttachOutcome): void {
-    if (this.leaving !== null) return;
-    this.leaving = outcome;
+    if (this.leavingOutcome !== null) return;
+    this.leavingOutcome = outcome;
     this.connection.send(messageTypes.end, {});
-    setTimeout(() => this.over.resolve({ outcome, name: null }), GOODBYE_MS).unref();
+    setTimeout(() => this.result.resolve({ outcome, name: null }), END_MESSAGE_MS).unref();
   }
 }

@@ -9,9 +9,9 @@ const COPY_MS = 5_000;
 /** Longest copy, in bytes of text: the session process's own limit. */
 const MAX_COPY_BYTES = 768 * 1024;
 
-export class Copier {
-  private running = false;
-  private next: Uint8Array | null = null;
+export class ClipboardCopier {
+  private isRunning = false;
+  private pendingText: Uint8Array | null = null;
 
   /** @param command path of a program that reads its standard input into the clipboard */
   constructor(
@@ -20,10 +20,10 @@ export class Copier {
   ) {}
 
   /** Null when the terminal itself supports OSC 52, or the clipboard belongs to another machine than the person's. */
-  static for(env: Readonly<Record<string, string | undefined>>): Copier | null {
+  static forEnvironment(env: Readonly<Record<string, string | undefined>>): ClipboardCopier | null {
     if (env.TERM_PROGRAM !== "Apple_Terminal" || env.SSH_CONNECTION || env.SSH_TTY) return null;
     const command = Bun.which("pbcopy", { PATH: env.PATH ?? "/usr/bin:/bin" });
-    return command === null ? null : new Copier(command);
+    return command === null ? null : new ClipboardCopier(command);
   }
 
   /** Copies text given as base64; invalid, empty or overlong text is ignored, as terminals do. */
@@ -35,14 +35,14 @@ export class Copier {
       return;
     }
     if (text.length === 0 || text.length > MAX_COPY_BYTES) return;
-    this.next = text;
-    if (!this.running) void this.run();
+    this.pendingText = text;
+    if (!this.isRunning) void this.run();
   }
 
   private async run(): Promise<void> {
-    this.running = true;
-    for (let text = this.next; text !== null; text = this.next) {
-      this.next = null;
+    this.isRunning = true;
+    for (let text = this.pendingText; text !== null; text = this.pendingText) {
+      this.pendingText = null;
       try {
         const child = Bun.spawn([this.command], {
           stdin: text,
@@ -59,6 +59,6 @@ export class Copier {
         // The program is gone: the copy is lost.
       }
     }
-    this.running = false;
+    this.isRunning = false;
   }
 }

@@ -23,11 +23,11 @@ export interface AttachResult {
   /** The session's name at the end; null when the session process did not report it. */
   readonly name: string | null;
   /** False when the terminal takes no output: writers wait for it. */
-  readonly terminalTakes: boolean;
+  readonly terminalTookAll: boolean;
 }
 
 /** From the session process's last frame; null when the connection ended without one. */
-export function outcomeOf(end: StreamEnd | null): AttachOutcome {
+export function toOutcome(end: StreamEnd | null): AttachOutcome {
   if (end === null) return { kind: "crashed" };
   switch (end.reason) {
     case "session_crashed":
@@ -75,14 +75,14 @@ export function describeOutcome(outcome: AttachOutcome, name: string): string {
 const UNKNOWN_CODE = 125;
 
 /** The program's own code if it exited, 128 + n for signal n; 0 after detaching; 1 when the session was ended. */
-export function exitCodeOf(outcome: AttachOutcome): number {
+export function outcomeExitCode(outcome: AttachOutcome): number {
   switch (outcome.kind) {
     case "detached":
       return 0;
     case "signalled":
       return signalCode(outcome.signal);
     case "exited":
-      return codeOf(outcome.code, outcome.signal);
+      return exitCode(outcome.code, outcome.signal);
     case "killed":
     case "private":
     case "stopped":
@@ -92,7 +92,7 @@ export function exitCodeOf(outcome: AttachOutcome): number {
 }
 
 /** Exit code for how a program ended, as shells compute it. */
-export function codeOf(code: number | null, signal: string | null): number {
+export function exitCode(code: number | null, signal: string | null): number {
   return signal === null ? (code ?? UNKNOWN_CODE) : signalCode(signal);
 }
 

@@ -18,7 +18,7 @@ import {
   removeImages,
   restoreTerminal,
   restoreTitle,
-  saveOwnModes,
+  savePersonModes,
   saveTitle,
   undoLasting,
 } from "./render/modes.ts";
@@ -51,42 +51,42 @@ export class OuterTerminal {
   readonly device: PersonDevice | null;
   private readonly raw: RawMode | null;
   private readonly inputFd: number | null;
-  private readonly ownFds: number[] = [];
+  private readonly openedFds: number[] = [];
   private reader: ByteReader | null = null;
-  private restored = false;
-  private hasLeft = false;
+  private isRestored = false;
+  private hasStoppedReading = false;
   /** The terminal was restored for another process, which has it now. */
   private isHandedOver = false;
-  private knownSize: Size = sizeNow(FALLBACK_SIZE);
+  private lastSize: Size = readSize(FALLBACK_SIZE);
   /** Lasting changes by the session's programs, to be undone. */
   private readonly changes = new Set<LastingChange>();
   /** Images that the session has displayed there. */
   images: readonly number[] = [];
   /** Kitty's keyboard flags before we started. */
   keyboardFlags = 0;
-  private readonly signal = Promise.withResolvers<void>();
+  private readonly endSignal = Promise.withResolvers<void>();
   private readonly atExit = (): void => this.restoreNow();
 
   /** Enters raw mode and clears space for the session's screen. */
   constructor(private readonly options: TerminalOptions) {
     const { O_RDONLY, O_WRONLY } = fs.constants;
-    this.inputFd = tty.isatty(0) ? this.openOwn(0, O_RDONLY) : null;
-    const outputFd = tty.isatty(1) ? this.openOwn(1, O_WRONLY) : null;
+    this.inputFd = tty.isatty(0) ? this.reopen(0, O_RDONLY) : null;
+    const outputFd = tty.isatty(1) ? this.reopen(1, O_WRONLY) : null;
     this.output = new TerminalOutput(outputFd ?? 1);
-    this.device = this.inputFd === null || outputFd === null ? null : sameDevice(this.inputFd, outputFd);
+    this.device = this.inputFd === null || outputFd === null ? null : findSharedDevice(this.inputFd, outputFd);
     this.raw = tty.isatty(0) ? rawMode(0) : null;
     process.on("exit", this.atExit);
     this.raw?.enter();
-    if (tty.isatty(1)) this.output.write(new TextEncoder().encode(this.opening()));
+    if (tty.isatty(1)) this.output.write(new TextEncoder().encode(this.openingSequence()));
   }
 
   /** Whether the terminal can answer a question; the consoles below print it instead. */
-  get answers(): boolean {
+  get canAnswer(): boolean {
     return this.raw !== null && tty.isatty(1) && !/^(dumb|linux|vt\d+|unknown|)$/.test(process.env.TERM ?? "");
   }
 
   /** Records changes by programs, which are undone at the end. */
-  changed(changes: readonly LastingChange[]): void {
+  recordChanges(changes: readonly LastingChange[]): void {
     for (const change of changes) this.changes.add(change);
   }
 
@@ -102,12 +102,12 @@ export class OuterTerminal {
 
   /** The size as last read: the system call takes time, and pictures are many. */
   get size(): Size {
-    return this.knownSize;
+    return this.lastSize;
   }
 
   /** Pixels of a cell; absent: the system does not know. */
   get cell(): { readonly width: number; readonly height: number } | undefined {
-    const { rows, cols } = this.knownSize;
+    const { rows, cols } = this.lastSize;
     const pixels = windowPixels(1);
     const cell = { width: Math.floor(pixels.width / cols), height: Math.floor(pixels.height / rows) };
     return cell.width > 0 && cell.height > 0 ? cell : undefined;
@@ -116,16 +116,16 @@ export class OuterTerminal {
   /** Calls `resized` when the size changes. */
   watchSize(resized: () => void): void {
     process.on("SIGWINCH", () => {
-      this.knownSize = sizeNow(this.knownSize);
+      this.lastSize = readSize(this.lastSize);
       resized();
     });
   }
 
   /** Restores the terminal for the process that has it while this one is stopped. */
-  async giveBack(): Promise<void> {
-    await this.flushed();
+  async handOver(): Promise<void> {
+    await this.waitForOutput();
     this.isHandedOver = true;
-    this.putBack();
+    this.writeRestoring();
   }
 
   /**
@@ -133,10 +133,10 @@ export class OuterTerminal {
    * and the screen is left to be rendered over. In the background the system stops the process here until it returns to
    * the foreground.
    */
-  takeAgain(): void {
+  takeBack(): void {
     this.raw?.enter();
-    this.knownSize = sizeNow(this.knownSize);
-    if (this.isHandedOver && tty.isatty(1)) this.output.write(new TextEncoder().encode(this.opening()));
+    this.lastSize = readSize(this.lastSize);
+    if (this.isHandedOver && tty.isatty(1)) this.output.write(new TextEncoder().encode(this.openingSequence()));
     this.isHandedOver = false;
   }
 
@@ -155,12 +155,12 @@ export class OuterTerminal {
     } catch {
       // EIO: the terminal was closed.
     }
-    if (!this.hasLeft) input.ended();
+    if (!this.hasStoppedReading) input.ended();
   }
 
   /** Stops reading; resolves when everything that was read has been passed on. Later input then waits in the system. */
   async stopReading(): Promise<void> {
-    this.hasLeft = true;
+    this.hasStoppedReading = true;
     await this.reader?.cancel().catch(() => {});
     await Bun.sleep(0);
   }
@@ -172,9 +172,9 @@ export class OuterTerminal {
    * @returns whether it has taken everything
    */
   async restore(): Promise<boolean> {
-    await this.flushed();
+    await this.waitForOutput();
     this.restoreNow();
-    const signalled = this.signal.promise.then(() => Bun.sleep(FLUSH_MS));
+    const signalled = this.endSignal.promise.then(() => Bun.sleep(FLUSH_MS));
     await Promise.race([this.output.emptied(Number.POSITIVE_INFINITY), signalled]);
     const taken = this.output.pending === 0;
     this.output.discard();
@@ -183,29 +183,29 @@ export class OuterTerminal {
   }
 
   /** The process got a signal to end: a terminal that takes no output no longer delays it. */
-  signalled(): void {
-    this.signal.resolve();
+  stopWaiting(): void {
+    this.endSignal.resolve();
   }
 
-  private flushed(): Promise<void> {
+  private waitForOutput(): Promise<void> {
     return this.output.emptied(FLUSH_MS);
   }
 
   /** Not awaited, since the process may be ending. */
   private restoreNow(): void {
-    if (this.restored) return;
-    this.restored = true;
+    if (this.isRestored) return;
+    this.isRestored = true;
     void this.reader?.cancel().catch(() => {});
-    this.putBack();
+    this.writeRestoring();
   }
 
-  private putBack(): void {
+  private writeRestoring(): void {
     // The cut may be in the middle of a sequence.
     const cut = this.output.pending > 0 ? CANCEL : "";
     this.output.discard();
     // The normal and the alternate screen have images of their own.
     const images = removeImages(this.images);
-    const bytes = [Buffer.from(cut + images), this.closing(), Buffer.from(images)];
+    const bytes = [Buffer.from(cut + images), this.closingSequence(), Buffer.from(images)];
     this.images = [];
     if (tty.isatty(1)) this.output.write(new Uint8Array(Buffer.concat(bytes)));
     this.raw?.leave();
@@ -215,27 +215,27 @@ export class OuterTerminal {
    * Switches to the alternate screen. On the normal one, pushes its content up to the cursor's line into the scrollback
    * instead, so that the session's screen overwrites nothing.
    */
-  private opening(): string {
-    const own = this.answers ? saveOwnModes + (this.options.titles ? saveTitle : "") : "";
+  private openingSequence(): string {
+    const savedState = this.canAnswer ? savePersonModes + (this.options.titles ? saveTitle : "") : "";
     return this.options.altScreen
-      ? `${own}\x1b[?1049h\x1b[H\x1b[2J`
-      : `${own}${"\r\n".repeat(this.size.rows)}\x1b[H\x1b[2J`;
+      ? `${savedState}\x1b[?1049h\x1b[H\x1b[2J`
+      : `${savedState}${"\r\n".repeat(this.size.rows)}\x1b[H\x1b[2J`;
   }
 
   /**
    * Restores everything, and leaves the cursor so that the next message begins a new line: on the normal screen right
    * below the session's last output, since a cursor at the bottom would push that away.
    */
-  private closing(): Uint8Array {
+  private closingSequence(): Uint8Array {
     const caps = capsFromEnvironment(process.env);
-    const { keyboardFlags, answers: ownModes } = this;
-    const title = ownModes && this.options.titles ? restoreTitle : "";
+    const { keyboardFlags, canAnswer: hasSavedModes } = this;
+    const title = hasSavedModes && this.options.titles ? restoreTitle : "";
     if (this.options.altScreen) {
-      const restored = restoreTerminal(caps, { alternate: "own", ownModes, keyboardFlags });
+      const restored = restoreTerminal(caps, { alternate: "own", hasSavedModes, keyboardFlags });
       return new Uint8Array(Buffer.concat([restored, Buffer.from(title)]));
     }
     const undone = undoLasting(this.changes, this.size.cols);
-    const modes = restoreTerminal(caps, { alternate: false, ownModes, keyboardFlags });
+    const modes = restoreTerminal(caps, { alternate: false, hasSavedModes, keyboardFlags });
     const restored = undone + new TextDecoder().decode(modes);
     // The cursor is saved across it, and saved once more for 1049, which restores the last saved position.
     const inPlace = `\x1b7${restored}\x1b8\x1b(B\x0f\x1b[m\x1b7\x1b[?1049l`;
@@ -245,17 +245,17 @@ export class OuterTerminal {
   }
 
   /** Opens the same terminal by its path without blocking; null when impossible. */
-  private openOwn(fd: number, access: number): number | null {
+  private reopen(fd: number, access: number): number | null {
     const path = platform().terminals.path(fd);
     if (path === null) return null;
     const { O_NOCTTY, O_NONBLOCK } = fs.constants;
     try {
-      const own = fs.openSync(path, access | O_NOCTTY | O_NONBLOCK);
-      if (fs.fstatSync(own).rdev === fs.fstatSync(fd).rdev) {
-        this.ownFds.push(own);
-        return own;
+      const reopened = fs.openSync(path, access | O_NOCTTY | O_NONBLOCK);
+      if (fs.fstatSync(reopened).rdev === fs.fstatSync(fd).rdev) {
+        this.openedFds.push(reopened);
+        return reopened;
       }
-      fs.closeSync(own);
+      fs.closeSync(reopened);
     } catch {
       // Another mount namespace, or no permission: the descriptor that we were given must do.
     }
@@ -263,16 +263,16 @@ export class OuterTerminal {
   }
 }
 
-function sameDevice(input: number, output: number): PersonDevice | null {
+function findSharedDevice(input: number, output: number): PersonDevice | null {
   const { dev, ino, rdev } = fs.fstatSync(input);
   const path = platform().terminals.path(input);
-  const same = fs.fstatSync(output);
-  if (path === null || same.ino !== ino || same.dev !== dev) return null;
+  const outputStat = fs.fstatSync(output);
+  if (path === null || outputStat.ino !== ino || outputStat.dev !== dev) return null;
   return { path, device: dev, inode: ino, number: rdev, pid: process.pid };
 }
 
 /** @param before returned when the size can no longer be read: the client notices later that its terminal is gone */
-function sizeNow(before: Size): Size {
+function readSize(before: Size): Size {
   for (const fd of [1, 0]) {
     if (!tty.isatty(fd)) continue;
     const [cols, rows] = windowSize(fd);

@@ -3,9 +3,9 @@ import type { Prefix } from "../keys/prefix.ts";
 import { type KeyChanges, KeyTables } from "../keys/tables.ts";
 import type { PersonSettings } from "../protocol/attach.ts";
 import type { CopyModeInput } from "../protocol/copy-mode.ts";
-import { capsFor, type OuterCaps, type StyleSettings } from "./render/modes.ts";
+import { capsWithSettings, type OuterCaps, type StyleSettings } from "./render/modes.ts";
 
-export interface Person extends StyleSettings {
+export interface PersonConfig extends StyleSettings {
   readonly prefix: Prefix | null;
   /** Changes to the tables of bindings, flat. */
   readonly bindings: KeyChanges;
@@ -17,15 +17,15 @@ export interface Person extends StyleSettings {
   readonly keyHelpMs: number;
 }
 
-export class PersonHere {
+export class LivePersonSettings {
   tables: KeyTables;
   /** Colours that the terminal has reported. */
   private depth: OuterCaps["colors"] | undefined;
 
   constructor(
-    private current: Person,
+    private current: PersonConfig,
     /** Reads the current settings, or returns the error: then the old ones remain in effect. */
-    private readonly read: () => Promise<Person | { readonly fault: string }>,
+    private readonly read: () => Promise<PersonConfig | { readonly fault: string }>,
   ) {
     this.tables = new KeyTables(current.bindings);
   }
@@ -48,7 +48,7 @@ export class PersonHere {
 
   /** The terminal's abilities, before it has reported anything. */
   get caps(): OuterCaps {
-    return capsFor(process.env, this.current);
+    return capsWithSettings(process.env, this.current);
   }
 
   /** Rendering settings. @param depth colours that the terminal has reported */
@@ -75,10 +75,10 @@ export class PersonHere {
 
   /** The settings may have changed. @returns the update for the session's process */
   async reread(): Promise<PersonSettings> {
-    const read = await this.read();
-    if ("fault" in read) return read;
-    this.current = read;
-    this.tables = new KeyTables(read.bindings);
+    const config = await this.read();
+    if ("fault" in config) return config;
+    this.current = config;
+    this.tables = new KeyTables(config.bindings);
     return this.settings;
   }
 }

@@ -15,12 +15,12 @@ const NOTICE_MS = 1_000;
 export interface RemoteSession {
   readonly machine: string;
   /** How the person can leave; empty without a prefix key. */
-  readonly leave: string;
+  readonly leaveHint: string;
 }
 
 export type OpenedConnection = Awaited<ReturnType<typeof Connection.open>>;
 
-interface ComeBackPort {
+interface ReconnectPort {
   /** The person has left. */
   isOver(): boolean;
   say(text: string): void;
@@ -31,31 +31,31 @@ interface ComeBackPort {
  * @returns null when the person has left
  * @throws WshError when the machine reports that the session is gone
  */
-export async function untilBack(
-  { machine, leave }: RemoteSession,
+export async function reconnect(
+  { machine, leaveHint }: RemoteSession,
   find: () => Promise<string | Dial | null>,
-  port: ComeBackPort,
+  port: ReconnectPort,
 ): Promise<OpenedConnection | null> {
   const since = performance.now();
-  const saying = setInterval(() => {
+  const noticeTimer = setInterval(() => {
     const seconds = Math.round((performance.now() - since) / 1_000);
-    if (!port.isOver()) port.say(`${machine} unreachable, ${seconds} s${leave}`);
+    if (!port.isOver()) port.say(`${machine} unreachable, ${seconds} s${leaveHint}`);
   }, NOTICE_MS);
   try {
     while (!port.isOver()) {
-      const opened = await tried(find);
+      const opened = await tryConnect(find);
       if (opened !== null && port.isOver()) opened.connection.close();
       else if (opened !== null) return opened;
       else await Bun.sleep(TRY_MS);
     }
     return null;
   } finally {
-    clearInterval(saying);
+    clearInterval(noticeTimer);
   }
 }
 
 /** Null while the machine may return. */
-async function tried(find: () => Promise<string | Dial | null>): Promise<OpenedConnection | null> {
+async function tryConnect(find: () => Promise<string | Dial | null>): Promise<OpenedConnection | null> {
   try {
     const found = await find();
     return found === null ? null : await Connection.open(found, "attach");

@@ -4,15 +4,15 @@ import { type Attach, type PersonDevice, personVariables, type ScrollbackChoice 
 import { notificationSupport } from "../protocol/attention.ts";
 import { present } from "../protocol/defined.ts";
 import type { Size } from "../protocol/size.ts";
-import { outerName } from "./outer-name.ts";
-import type { PersonHere } from "./person-settings.ts";
+import type { LivePersonSettings } from "./person-settings.ts";
 import { showsUtf8 } from "./render/modes.ts";
+import { terminalIdentity } from "./terminal-identity.ts";
 
 /** Longest value of a variable that the terminal brings, in characters. */
 const MAX_VALUE = 4_096;
 
-interface Options {
-  readonly person: PersonHere;
+interface AttachRequestOptions {
+  readonly person: LivePersonSettings;
   readonly size: Size;
   readonly device: PersonDevice | null;
   readonly scrollback: ScrollbackChoice;
@@ -25,10 +25,10 @@ interface Options {
   readonly altScreen: boolean;
   readonly around: string | null;
   /** Names of variables that it brings; null: none, to another machine. */
-  readonly brings: readonly string[] | null;
+  readonly broughtNames: readonly string[] | null;
 }
 
-export function attachRequest(options: Options): Attach {
+export function buildAttachRequest(options: AttachRequestOptions): Attach {
   const { env } = process;
   const { notifies, shows } = notificationSupport(env);
   const { size, device, scrollback, copies, around } = options;
@@ -41,7 +41,7 @@ export function attachRequest(options: Options): Attach {
     utf8: showsUtf8(env),
     notifies,
     shows: [...shows],
-    ...(options.brings === null ? {} : { brought: valuesOf(options.brings, env) }),
+    ...(options.broughtNames === null ? {} : { brought: pickVariables(options.broughtNames, env) }),
     environment: Object.fromEntries(personVariables.flatMap((name) => (env[name] ? [[name, env[name] ?? ""]] : []))),
     read_only: options.readOnly,
     render_only: options.altScreen,
@@ -53,13 +53,16 @@ export function attachRequest(options: Options): Attach {
   };
 }
 
-function valuesOf(names: readonly string[], env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+function pickVariables(
+  names: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name): [string, string][] => (env[name] ? [[name, env[name].slice(0, MAX_VALUE)]] : [])),
   );
 }
 
 function outerField(device: PersonDevice | null): { readonly outer?: string } {
-  const outer = device === null ? null : outerName(device);
+  const outer = device === null ? null : terminalIdentity(device);
   return present({ outer });
 }

@@ -34,12 +34,12 @@ export class SessionView {
   /** The picture that the session process's next one builds on. */
   private latest: Frame | null = null;
   /** The terminal does not show `latest` yet. */
-  private due = false;
+  private isPending = false;
   /** Scrolled lines of pictures that are not rendered yet. */
   private scrolled: Row[] = [];
   private bell = false;
   private clipboard: FrameEvents["clipboard"] = null;
-  private restoring = false;
+  private isFirstOutput = false;
   /** Set for a terminal that supports only sixel graphics. */
   private sixel: Sixel.SixelPictures | null = null;
 
@@ -54,7 +54,7 @@ export class SessionView {
     this.caps = { ...this.caps, ...caps };
     if (JSON.stringify(this.caps) === before || this.latest === null) return;
     this.lastFrame = null;
-    this.due = true;
+    this.isPending = true;
     if (this.terminal.output.pending === 0) this.renderLatest();
   }
 
@@ -81,22 +81,22 @@ export class SessionView {
   }
 
   /** The program's bytes follow, beginning with its whole screen. @returns the number of bytes so far */
-  passThroughBegins(): 0 {
+  beginPassThrough(): 0 {
     this.renderLatest();
     this.lastFrame = null;
     this.latest = null;
     this.scrolled = [];
-    this.restoring = true;
+    this.isFirstOutput = true;
     return 0;
   }
 
   output(bytes: Uint8Array): void {
     const { output, size, lastingChanges } = this.terminal;
-    if (!this.restoring) {
+    if (!this.isFirstOutput) {
       output.write(bytes);
       return;
     }
-    this.restoring = false;
+    this.isFirstOutput = false;
     const { synchronized } = this.caps;
     const before = (synchronized ? BEGIN_SYNCHRONIZED : "") + enterPassThrough(size, this.caps, lastingChanges);
     const after = synchronized ? END_SYNCHRONIZED : "";
@@ -104,8 +104,8 @@ export class SessionView {
   }
 
   /** @returns whether it is written here, now or when the terminal has taken the pending bytes */
-  picture({ type, payload }: WireMessage): boolean {
-    if (type !== messageTypes.images) return this.frame(payload);
+  showPicture({ type, payload }: WireMessage): boolean {
+    if (type !== messageTypes.images) return this.showFrame(payload);
     if (this.sixel === null) this.terminal.output.write(payload);
     else {
       this.sixel.take(payload);
@@ -115,7 +115,7 @@ export class SessionView {
   }
 
   /** @returns whether the picture is rendered here, now or when the terminal has taken the pending bytes */
-  frame(payload: Uint8Array): boolean {
+  showFrame(payload: Uint8Array): boolean {
     const update = v.parse(FrameUpdateSchema, JSON.parse(new TextDecoder().decode(payload)));
     const before = this.latest;
     const { view, events } = applyFrame(before, update);
@@ -123,15 +123,15 @@ export class SessionView {
     if (update.shown === false) this.lastFrame = null;
     if (update.shown === true) {
       const { rows, cols } = this.terminal.size;
-      const known = !this.due && this.lastFrame !== null && this.lastFrame === before;
-      this.lastFrame = known && view.rows === rows && view.cols === cols ? view : null;
+      const isKnown = !this.isPending && this.lastFrame !== null && this.lastFrame === before;
+      this.lastFrame = isKnown && view.rows === rows && view.cols === cols ? view : null;
       // The session process did not know the contents: everything is repainted.
       if (this.lastFrame !== null) return false;
     }
     this.scrolled = [...this.scrolled, ...events.scrolled].slice(-MAX_SCROLLED);
     this.bell ||= events.bell;
     this.clipboard = events.clipboard ?? this.clipboard;
-    this.due = true;
+    this.isPending = true;
     // A terminal that is slower than the pictures gets the newest one when it has taken the pending bytes.
     if (this.terminal.output.pending === 0) this.renderLatest();
     return true;
@@ -140,8 +140,8 @@ export class SessionView {
   /** Renders a pending picture: call when the terminal has taken everything, and before the end. */
   renderLatest(): void {
     const { latest } = this;
-    if (!this.due || latest === null) return;
-    this.due = false;
+    if (!this.isPending || latest === null) return;
+    this.isPending = false;
     const { rows, cols } = this.terminal.size;
     // The picture was composed before the session process knew a new size: the next one is complete.
     if (latest.rows !== rows || latest.cols !== cols) {
@@ -151,7 +151,7 @@ export class SessionView {
     const { scrolled, bell, clipboard } = this;
     const events = { scrolled, bell, clipboard };
     const bytes =
-      this.sixel === null ? render(this.lastFrame, latest, events, this.caps) : this.pictured(latest, events);
+      this.sixel === null ? render(this.lastFrame, latest, events, this.caps) : this.renderWithPictures(latest, events);
     this.lastFrame = latest;
     this.scrolled = [];
     this.bell = false;
@@ -159,11 +159,11 @@ export class SessionView {
     if (bytes.length > 0) this.terminal.output.write(bytes);
   }
 
-  private pictured(latest: Frame, events: FrameEvents): Uint8Array {
+  private renderWithPictures(latest: Frame, events: FrameEvents): Uint8Array {
     const { sixel, caps } = this;
     // Lines that leave the screen take pictures with them.
     const shown = events.scrolled.length > 0 ? null : this.lastFrame;
-    const [before, next] = sixel?.beneath(shown, latest) ?? [shown, latest];
+    const [before, next] = sixel?.hidePictures(shown, latest) ?? [shown, latest];
     const drawn = sixel?.draw(shown, latest) ?? "";
     const painted = render(before, next, events, { ...caps, writesBlanks: sixel?.isUsed === true });
     return Buffer.concat([painted, Buffer.from(drawn)]);

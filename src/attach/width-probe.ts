@@ -16,7 +16,7 @@ export interface OuterWidths {
 }
 
 /** For a terminal that was not probed, or has not answered. */
-export const usualWidths: OuterWidths = { eastAsian: false, skinTones: true, joined: true, spacingMarks: true };
+export const defaultWidths: OuterWidths = { eastAsian: false, skinTones: true, joined: true, spacingMarks: true };
 
 const samples = [
   "\u03b1",
@@ -26,29 +26,29 @@ const samples = [
   "\u0915\u093f",
 ] as const;
 /** Not the first row: there the answer for the first columns looks like a function key. */
-const ROW = 2;
+const SAMPLE_ROW = 2;
 
 /** The bytes to write, for a terminal of at least two rows whose screen is empty. */
-export function askWidths(): string {
-  const asked = samples.map((sample) => `\x1b[${ROW};1H${sample}\x1b[6n`).join("");
-  return `${asked}\x1b[${ROW};1H\x1b[2K\x1b[H`;
+export function widthQuestions(): string {
+  const questions = samples.map((sample) => `\x1b[${SAMPLE_ROW};1H${sample}\x1b[6n`).join("");
+  return `${questions}\x1b[${SAMPLE_ROW};1H\x1b[2K\x1b[H`;
 }
 
 /** Column of a cursor position report in the samples' row; null when it is something else. */
-export function reportedColumn(reply: string): number | null {
+export function parseReportedColumn(reply: string): number | null {
   const [, row, col] = /^\x1b\[(\d+);(\d+)R$/.exec(reply) ?? [];
-  return Number(row) === ROW ? Number(col) : null;
+  return Number(row) === SAMPLE_ROW ? Number(col) : null;
 }
 
 /** Result of the answers; null while some are missing. */
-export function widthsOf(columns: readonly number[]): OuterWidths | null {
+export function computeWidths(columns: readonly number[]): OuterWidths | null {
   if (columns.length < samples.length) return null;
   const [greek = 0, line = 0, tone = 0, family = 0, devanagari = 0] = columns.map((col) => col - 1);
   return { eastAsian: greek > 1 || line > 1, skinTones: tone <= 2, joined: family <= 2, spacingMarks: devanagari <= 1 };
 }
 
 /** The part of a character that fits the cells we give it: the rest would be overwritten, or overwrite others. */
-export function fitted(text: string, { skinTones, joined, spacingMarks }: OuterWidths): string {
+export function fitToWidths(text: string, { skinTones, joined, spacingMarks }: OuterWidths): string {
   let shown = joined ? text : (text.split("\u200d")[0] ?? "");
   if (!skinTones) shown = shown.replace(/\p{Emoji_Modifier}/gu, "") || text;
   if (!spacingMarks) shown = shown.replace(/(?<=.)[\p{Mc}\u0e33\u0eb3]/gu, "");

@@ -1,6 +1,6 @@
 /** Wsh's own signs for a terminal without UTF-8. Pure. */
 
-const plainSigns: Readonly<Record<string, string>> = {
+const asciiSigns: Readonly<Record<string, string>> = {
   "─": "-",
   "│": "|",
   "╭": "+",
@@ -19,6 +19,6 @@ const plainSigns: Readonly<Record<string, string>> = {
 };
 
 /** Replaces wsh's signs with ASCII characters of the same width. */
-export function inAscii(text: string): string {
-  return text.replace(/[─│╭╮╰╯↑↓↕↻·…•–—]/g, (sign) => plainSigns[sign] ?? sign);
+export function toAscii(text: string): string {
+  return text.replace(/[─│╭╮╰╯↑↓↕↻·…•–—]/g, (sign) => asciiSigns[sign] ?? sign);
 }

@@ -11,23 +11,23 @@ export type Arms = readonly [up: number, right: number, down: number, left: numb
 const glyphs = new Map<string, string>();
 
 /** Names the glyphs from a code point on by their arms. */
-function name(first: number, ...arms: readonly string[]): void {
+function defineGlyphs(first: number, ...arms: readonly string[]): void {
   for (const [at, each] of arms.entries()) glyphs.set(each, String.fromCodePoint(first + at));
 }
 
-name(0x2500, "0101", "0202", "1010", "2020");
-name(0x250c, "0110", "0210", "0120", "0220", "0011", "0012", "0021", "0022");
-name(0x2514, "1100", "1200", "2100", "2200", "1001", "1002", "2001", "2002");
-name(0x251c, "1110", "1210", "2110", "1120", "2120", "2210", "1220", "2220");
-name(0x2524, "1011", "1012", "2011", "1021", "2021", "2012", "1022", "2022");
-name(0x252c, "0111", "0112", "0211", "0212", "0121", "0122", "0221", "0222");
-name(0x2534, "1101", "1102", "1201", "1202", "2101", "2102", "2201", "2202");
-name(0x253c, "1111", "1112", "1211", "1212", "2111", "1121", "2121", "2112", "2211", "1122", "1221");
-name(0x2547, "2212", "1222", "2122", "2221", "2222");
-name(0x257c, "0201", "1020", "0102", "2010");
+defineGlyphs(0x2500, "0101", "0202", "1010", "2020");
+defineGlyphs(0x250c, "0110", "0210", "0120", "0220", "0011", "0012", "0021", "0022");
+defineGlyphs(0x2514, "1100", "1200", "2100", "2200", "1001", "1002", "2001", "2002");
+defineGlyphs(0x251c, "1110", "1210", "2110", "1120", "2120", "2210", "1220", "2220");
+defineGlyphs(0x2524, "1011", "1012", "2011", "1021", "2021", "2012", "1022", "2022");
+defineGlyphs(0x252c, "0111", "0112", "0211", "0212", "0121", "0122", "0221", "0222");
+defineGlyphs(0x2534, "1101", "1102", "1201", "1202", "2101", "2102", "2201", "2202");
+defineGlyphs(0x253c, "1111", "1112", "1211", "1212", "2111", "1121", "2121", "2112", "2211", "1122", "1221");
+defineGlyphs(0x2547, "2212", "1222", "2122", "2221", "2222");
+defineGlyphs(0x257c, "0201", "1020", "0102", "2010");
 
 /** Extends the arm of a single line's end to the other side, like lines at the window's edge. */
-function whole([up, right, down, left]: Arms): Arms {
+function extendEnds([up, right, down, left]: Arms): Arms {
   const vertical = Math.max(up, down);
   const horizontal = Math.max(left, right);
   if (horizontal === 0) return [up || vertical, 0, down || vertical, 0];
@@ -37,14 +37,14 @@ function whole([up, right, down, left]: Arms): Arms {
 
 /** @param ascii for a terminal that shows no UTF-8 */
 export function lineGlyph(arms: Arms, ascii: boolean): string {
-  return ascii ? plainBorderGlyph(arms) : borderGlyph(arms);
+  return ascii ? asciiGlyph(arms) : unicodeGlyph(arms);
 }
 
-function borderGlyph(arms: Arms): string {
-  return glyphs.get(whole(arms).join("")) ?? "┼";
+function unicodeGlyph(arms: Arms): string {
+  return glyphs.get(extendEnds(arms).join("")) ?? "┼";
 }
 
-function plainBorderGlyph([up, right, down, left]: Arms): string {
+function asciiGlyph([up, right, down, left]: Arms): string {
   const vertical = up + down > 0;
   const horizontal = left + right > 0;
   return vertical && horizontal ? "+" : vertical ? "|" : "-";

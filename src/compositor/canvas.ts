@@ -22,22 +22,22 @@ function blank(style: Style): Cell {
 
 export class Canvas {
   readonly #rows: Row[];
-  readonly #owned: (Cell[] | undefined)[];
+  readonly #copies: (Cell[] | undefined)[];
 
   constructor(
     readonly rows: number,
     readonly cols: number,
   ) {
     this.#rows = new Array<Row>(rows).fill(blankRow(cols));
-    this.#owned = new Array<Cell[] | undefined>(rows).fill(undefined);
+    this.#copies = new Array<Cell[] | undefined>(rows).fill(undefined);
   }
 
   /** Puts a whole row, cut or filled to the canvas's width. A row without broken halves stays the same object. */
   putRow(row: number, line: Row): void {
     if (row < 0 || row >= this.rows) return;
-    this.#owned[row] = undefined;
-    const fitting = line.length === this.cols ? line : fit(line, this.cols);
-    this.#rows[row] = isWhole(fitting) ? fitting : mended(fitting);
+    this.#copies[row] = undefined;
+    const fittedRow = line.length === this.cols ? line : fitRow(line, this.cols);
+    this.#rows[row] = isWhole(fittedRow) ? fittedRow : repairHalves(fittedRow);
   }
 
   /** Puts part of a row at a column; the rest is cut. */
@@ -80,7 +80,7 @@ export class Canvas {
   /** Puts one grapheme; a wide one across `right` becomes a blank. */
   #put(row: number, col: number, cell: Cell, right: number): void {
     if (row < 0 || row >= this.rows || col < 0 || col >= this.cols) return;
-    const cells = this.#own(row);
+    const cells = this.#writableRow(row);
     const whole = cell.width === 2 && col + 2 > right ? blank(cell.style) : cell;
     this.#separate(cells, col);
     if (whole.width === 2) {
@@ -100,11 +100,11 @@ export class Canvas {
     cells[col] = blank(here.style);
   }
 
-  #own(row: number): Cell[] {
-    const owned = this.#owned[row];
-    if (owned !== undefined) return owned;
+  #writableRow(row: number): Cell[] {
+    const existingCopy = this.#copies[row];
+    if (existingCopy !== undefined) return existingCopy;
     const copy = [...(this.#rows[row] ?? [])];
-    this.#owned[row] = copy;
+    this.#copies[row] = copy;
     this.#rows[row] = copy;
     return copy;
   }
@@ -136,12 +136,12 @@ export function joinRows(parts: readonly Row[]): Row {
 }
 
 /** A narrower emulator may leave half a wide character at the edge: a blank replaces it. */
-function mended(line: Row): Row {
+function repairHalves(line: Row): Row {
   return line.map((cell, col) => (isWholeAt(line, col) ? cell : blank(cell.style)));
 }
 
 /** A row cut or filled up; a wide character at the cut becomes a blank. */
-function fit(line: Row, cols: number): Row {
+function fitRow(line: Row, cols: number): Row {
   return line.length < cols ? [...line, ...blankRow(cols - line.length)] : sliceRow(line, 0, cols);
 }
 

@@ -48,9 +48,9 @@ interface FrameInput {
   /** Size of this client's terminal. */
   readonly outer: Size;
   /** A line of wsh above everything else, on the client's last row: the keyboard's holder, or help. */
-  readonly sign?: string | null;
+  readonly lastRowText?: string | null;
   /** Whether the session's size is shown even where it covers a corner of the program's last row. */
-  readonly note?: boolean;
+  readonly showsSize?: boolean;
   /** Whether the line around a smaller session is drawn with ASCII characters. */
   readonly ascii?: boolean;
 }
@@ -58,7 +58,7 @@ interface FrameInput {
 /** Maximum rows of a terminal (docs/protocol.md, Limits), so no text needs more lines. */
 const MAX_ROWS = 1000;
 
-const nothingCut: Offset = { top: 0, left: 0 };
+const noOffset: Offset = { top: 0, left: 0 };
 
 export function composeFrame(input: FrameInput): ClientFrame {
   const { grid, layout, outer } = input;
@@ -77,12 +77,12 @@ export function composeFrame(input: FrameInput): ClientFrame {
   for (const { x, y, width, height, ...element } of input.overlays) {
     drawElement(canvas, element, { row: y, col: x, width, height });
   }
-  const own = input.status == null ? null : statusRow(layout);
-  const isSized = session.rows === outer.rows && session.cols === outer.cols;
-  if (own !== null && isSized) drawStatus(canvas, input.status ?? [], own);
-  const whole = { ...session, lines: canvas.finish(), cursor, offset: nothingCut };
-  const sized = isSized ? whole : fitToClient(whole, own, input);
-  return input.sign == null ? sized : drawSign(sized, input.sign);
+  const statusRowIndex = input.status == null ? null : statusRow(layout);
+  const isSameSize = session.rows === outer.rows && session.cols === outer.cols;
+  if (statusRowIndex !== null && isSameSize) drawStatus(canvas, input.status ?? [], statusRowIndex);
+  const sessionFrame = { ...session, lines: canvas.finish(), cursor, offset: noOffset };
+  const clientFrame = isSameSize ? sessionFrame : fitToClient(sessionFrame, statusRowIndex, input);
+  return input.lastRowText == null ? clientFrame : drawLastRow(clientFrame, input.lastRowText);
 }
 
 function drawStatus(canvas: Canvas, spans: readonly ThemedSpan[], row: number): void {
@@ -98,15 +98,15 @@ export function placeCursor(
 ): GridCursor {
   const row = layout.top + Math.min(cursor.row, layout.ptyRows - 1);
   const col = Math.min(cursor.col, session.cols - 1);
-  const covered = overlays.some(({ x, y, width, height }) => {
+  const isCovered = overlays.some(({ x, y, width, height }) => {
     return row >= y && row < y + height && col >= x && col < x + width;
   });
-  return { ...cursor, row, col, visible: cursor.visible && !covered && cursor.row < layout.ptyRows };
+  return { ...cursor, row, col, visible: cursor.visible && !isCovered && cursor.row < layout.ptyRows };
 }
 
-type Drawn = Pick<Overlay, "background" | "region_writes"> & { readonly spans: readonly ElementSpan[] };
+type DrawnElement = Pick<Overlay, "background" | "region_writes"> & { readonly spans: readonly ElementSpan[] };
 
-function drawElement(canvas: Canvas, element: Drawn, box: CanvasBox): void {
+function drawElement(canvas: Canvas, element: DrawnElement, box: CanvasBox): void {
   const background = element.background === undefined ? null : toColor(element.background.bg);
   if (background !== null) canvas.fill(box, { ...plainStyle, bg: background });
   else if (element.spans.some(isThemed)) canvas.fill(box, theme.status);
@@ -116,13 +116,13 @@ function drawElement(canvas: Canvas, element: Drawn, box: CanvasBox): void {
     const style = toStyle(write, background);
     for (const [index, line] of cleanLines(write).entries()) {
       if (write.row + index >= box.height) break;
-      const shown = line.slice(0, longestNeeded(box.width - write.col));
-      canvas.text(box.row + write.row + index, box.col + write.col, clusters(shown), style, box);
+      const visiblePart = line.slice(0, maxUnitsFor(box.width - write.col));
+      canvas.text(box.row + write.row + index, box.col + write.col, clusters(visiblePart), style, box);
     }
   }
 }
 
-function drawSpans(canvas: Canvas, spans: Drawn["spans"], background: Color | null, box: CanvasBox): void {
+function drawSpans(canvas: Canvas, spans: DrawnElement["spans"], background: Color | null, box: CanvasBox): void {
   const bottom = Math.min(box.row + box.height, canvas.rows);
   const right = Math.min(box.col + box.width, canvas.cols);
   let row = box.row;
@@ -137,7 +137,7 @@ function drawSpans(canvas: Canvas, spans: Drawn["spans"], background: Color | nu
       if (row >= bottom) return;
       // Nothing right of the box is shown until the next line, so nothing needs measuring.
       if (col >= right) continue;
-      const pieces = clusters(line.slice(0, longestNeeded(box.col + box.width - col)));
+      const pieces = clusters(line.slice(0, maxUnitsFor(box.col + box.width - col)));
       canvas.text(row, col, pieces, style, box);
       col += pieces.reduce((sum, { width }) => sum + width, 0);
     }
@@ -148,15 +148,15 @@ function drawSpans(canvas: Canvas, spans: Drawn["spans"], background: Color | nu
 const cleaned = new WeakMap<ElementText, readonly string[]>();
 
 function cleanLines(text: ElementText): readonly string[] {
-  const known = cleaned.get(text);
-  if (known !== undefined) return known;
+  const cached = cleaned.get(text);
+  if (cached !== undefined) return cached;
   const lines = cleanText(text.text).split("\n", MAX_ROWS);
   cleaned.set(text, lines);
   return lines;
 }
 
 /** UTF-16 units that always fill this many cells, generous for graphemes of many code points. */
-function longestNeeded(cells: number): number {
+function maxUnitsFor(cells: number): number {
   return Math.max(0, cells) * 16 + 64;
 }
 
@@ -175,21 +175,21 @@ function isThemed(text: ElementText): text is ThemedSpan {
 }
 
 /** Luminance from which black has more contrast than white (WCAG 2.2, contrast ratio), from 0 to 1. */
-const BRIGHT = 0.179;
+const BRIGHT_LUMINANCE = 0.179;
 /** Named colours that terminals show bright: green, yellow, cyan, white. */
 const brightNames: ReadonlySet<number> = new Set([2, 3, 6, 7]);
 const black: Color = { rgb: { r: 0, g: 0, b: 0 } };
 const white: Color = { rgb: { r: 255, g: 255, b: 255 } };
 
 /** Black or white, which is read on a colour whatever the terminal's own colours are. */
-function readableOn(bg: Color): Color {
+function contrastingColor(bg: Color): Color {
   if ("indexed" in bg) return brightNames.has(bg.indexed) ? black : white;
   const linear = (level: number): number => {
     const share = level / 255;
     return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
   };
   const { r, g, b } = bg.rgb;
-  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > BRIGHT ? black : white;
+  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > BRIGHT_LUMINANCE ? black : white;
 }
 
 /**
@@ -200,7 +200,7 @@ function toStyle(text: ElementText, background: Color | null): Style {
   if (isThemed(text)) return text.style;
   const bg = text.bg === undefined ? background : toColor(text.bg);
   return {
-    fg: text.fg !== undefined ? toColor(text.fg) : bg === null ? null : readableOn(bg),
+    fg: text.fg !== undefined ? toColor(text.fg) : bg === null ? null : contrastingColor(bg),
     bg,
     flags: (text.bold ? BOLD : 0) | (text.italic ? ITALIC : 0) | (text.underline ? UNDERLINE : 0),
     link: null,
@@ -213,20 +213,21 @@ function toStyle(text: ElementText, background: Color | null): Style {
  * covers a corner of the last row if `note` is set. The client's own status line is complete at the edge, in place of
  * the session's in the row `own`.
  */
-function fitToClient(whole: Grid, own: number | null, input: FrameInput): ClientFrame {
-  const { outer, note = false, ascii = false, status } = input;
+function fitToClient(sessionFrame: Grid, statusRowIndex: number | null, input: FrameInput): ClientFrame {
+  const { outer, showsSize = false, ascii = false, status } = input;
   // One row for the program, and one for the line.
-  if (own === null || status == null || outer.rows < 2) return fitted(whole, outer, whole, { note, ascii });
-  const lines = whole.lines.toSpliced(own, 1);
-  const { cursor } = whole;
-  const row = cursor.row > own ? cursor.row - 1 : cursor.row;
-  const frame = { ...whole, rows: whole.rows - 1, lines, cursor: { ...cursor, row } };
+  if (statusRowIndex === null || status == null || outer.rows < 2)
+    return fitFrame(sessionFrame, outer, sessionFrame, { showsSize, ascii });
+  const lines = sessionFrame.lines.toSpliced(statusRowIndex, 1);
+  const { cursor } = sessionFrame;
+  const row = cursor.row > statusRowIndex ? cursor.row - 1 : cursor.row;
+  const frame = { ...sessionFrame, rows: sessionFrame.rows - 1, lines, cursor: { ...cursor, row } };
   const room = { rows: outer.rows - 1, cols: outer.cols };
-  const rest = fitted(frame, room, whole, { note, ascii });
+  const rest = fitFrame(frame, room, sessionFrame, { showsSize, ascii });
   const canvas = new Canvas(1, outer.cols);
   drawStatus(canvas, status, 0);
   const [line = blankRow(outer.cols)] = canvas.finish();
-  const isTop = own === 0;
+  const isTop = statusRowIndex === 0;
   return {
     ...rest,
     rows: outer.rows,
@@ -235,11 +236,11 @@ function fitToClient(whole: Grid, own: number | null, input: FrameInput): Client
   };
 }
 
-function fitted(
+function fitFrame(
   frame: Grid,
   outer: Size,
   session: Size,
-  { note, ascii }: { readonly note: boolean; readonly ascii: boolean },
+  { showsSize, ascii }: { readonly showsSize: boolean; readonly ascii: boolean },
 ): ClientFrame {
   const [right, below, edge] = ascii ? ["|", "-", "+"] : ["│", "─", "┘"];
   const top = Math.max(0, Math.min(frame.cursor.row - outer.rows + 1, frame.rows - outer.rows));
@@ -258,7 +259,7 @@ function fitted(
     const corner = outer.cols > cols ? edge : "";
     canvas.text(rows, 0, clusters(below.repeat(cols) + corner), theme.border, screen);
   }
-  if (note || outer.rows > rows) {
+  if (showsSize || outer.rows > rows) {
     const sign = clusters(` session ${session.cols}x${session.rows} `);
     canvas.text(outer.rows - 1, Math.max(0, outer.cols - sign.length), sign, theme.message, screen);
   }
@@ -277,12 +278,12 @@ function fitted(
   };
 }
 
-function drawSign(frame: ClientFrame, text: string): ClientFrame {
+function drawLastRow(frame: ClientFrame, text: string): ClientFrame {
   const canvas = new Canvas(frame.rows, frame.cols);
   frame.lines.forEach((line, row) => {
     canvas.putRow(row, line);
   });
-  const line = clusters(cleanText(text).replaceAll("\n", " ").slice(0, longestNeeded(frame.cols)));
+  const line = clusters(cleanText(text).replaceAll("\n", " ").slice(0, maxUnitsFor(frame.cols)));
   const box: CanvasBox = { row: frame.rows - 1, col: 0, height: 1, width: frame.cols };
   canvas.fill(box, theme.message);
   canvas.text(box.row, 0, line, theme.message, box);

@@ -7,14 +7,14 @@
 import type { FrameModes } from "../protocol/frame.ts";
 import type { MouseEncoding, MouseTracking, TerminalModes } from "../terminal/modes.ts";
 
-const mouse: Readonly<Record<MouseTracking, FrameModes["mouse"]>> = {
+const mouseModes: Readonly<Record<MouseTracking, FrameModes["mouse"]>> = {
   none: 0,
   x10: 9,
   vt200: 1000,
   drag: 1002,
   any: 1003,
 };
-const encodings: Readonly<Record<MouseEncoding, FrameModes["mouseEncoding"]>> = {
+const mouseEncodings: Readonly<Record<MouseEncoding, FrameModes["mouseEncoding"]>> = {
   default: 0,
   utf8: 1005,
   sgr: 1006,
@@ -23,13 +23,13 @@ const encodings: Readonly<Record<MouseEncoding, FrameModes["mouseEncoding"]>> = 
 };
 
 /** @param alternate the program is on its alternate screen */
-export function frameModes(modes: TerminalModes, alternate: boolean): FrameModes {
+export function toFrameModes(modes: TerminalModes, alternate: boolean): FrameModes {
   return {
     alternate,
     reverseVideo: modes.reverseVideo,
     bracketedPaste: modes.bracketedPaste,
-    mouse: mouse[modes.mouseTracking],
-    mouseEncoding: encodings[modes.mouseEncoding],
+    mouse: mouseModes[modes.mouseTracking],
+    mouseEncoding: mouseEncodings[modes.mouseEncoding],
     focus: modes.focusEvents,
     applicationCursor: modes.applicationCursor,
     applicationKeypad: modes.applicationKeypad,

@@ -63,17 +63,17 @@ export function clusters(line: string): Cluster[] {
   return result;
 }
 
-export function widthOf(text: readonly Cluster[]): number {
+export function cellWidth(text: readonly Cluster[]): number {
   return text.reduce((sum, { width }) => sum + width, 0);
 }
 
-export function textOf(line: readonly Cluster[]): string {
+export function clusterText(line: readonly Cluster[]): string {
   return line.map(({ text }) => text).join("");
 }
 
 /** Text of at most this many cells, with an ellipsis at a cut. */
-export function cutTo(cells: number, text: readonly Cluster[]): readonly Cluster[] {
-  if (widthOf(text) <= cells) return text;
+export function cutToWidth(cells: number, text: readonly Cluster[]): readonly Cluster[] {
+  if (cellWidth(text) <= cells) return text;
   let width = 0;
   const end = text.findIndex((cluster) => {
     width += cluster.width;

@@ -6,9 +6,9 @@
  */
 import type { Grid } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
-import { inAscii } from "./ascii.ts";
+import { toAscii } from "./ascii.ts";
 import { Canvas, type CanvasBox } from "./canvas.ts";
-import { type Cluster, cleanText, clusters, cutTo, textOf, widthOf } from "./graphemes.ts";
+import { type Cluster, cellWidth, cleanText, clusters, clusterText, cutToWidth } from "./graphemes.ts";
 import { theme } from "./theme.ts";
 
 export interface KeyMapRow {
@@ -20,21 +20,21 @@ interface KeyMapOptions {
   /** Above the table. */
   readonly title: string;
   /** At the table's end when not everything fits. */
-  readonly more: string;
+  readonly moreHint: string;
   /** Rows of the table above those shown. */
-  readonly from?: number;
+  readonly firstLine?: number;
   /** The table may fill the terminal. */
-  readonly whole?: boolean;
+  readonly fillsTerminal?: boolean;
   /** For a terminal that shows no UTF-8. */
   readonly ascii?: boolean;
 }
 
 /** Cells between two columns, and between a key and its description. */
-const GAP = 2;
+const COLUMN_GAP = 2;
 /** Narrowest useful column, in cells. */
-const NARROWEST = 20;
+const MIN_COLUMN_CELLS = 20;
 /** Cells of a description: two columns fit a terminal of 80. */
-const LONGEST = 24;
+const MAX_DESCRIPTION_CELLS = 24;
 
 interface KeyMapEntry {
   readonly keys: readonly Cluster[];
@@ -45,47 +45,57 @@ interface Column {
   readonly entries: readonly KeyMapEntry[];
   readonly col: number;
   /** Cells of its keys. */
-  readonly left: number;
+  readonly keyCells: number;
 }
 
 /** Arranges the rows of a table in as many columns as fit, each of its contents' width. */
 export function layoutKeyMap(rows: readonly KeyMapRow[], { cols }: { readonly cols: number }, ascii = false) {
-  const sign = ascii ? inAscii : (text: string): string => text;
+  const sign = ascii ? toAscii : (text: string): string => text;
   const entries = rows.map(
     ({ keys, description }): KeyMapEntry => ({
       keys: clusters(sign(cleanText(keys.join(" ")))),
-      description: clusters(sign(textOf(cutTo(LONGEST, clusters(cleanText(description).replaceAll("\n", " ")))))),
+      description: clusters(
+        sign(clusterText(cutToWidth(MAX_DESCRIPTION_CELLS, clusters(cleanText(description).replaceAll("\n", " "))))),
+      ),
     }),
   );
-  for (let count = Math.max(1, Math.floor(cols / NARROWEST)); ; count--) {
+  for (let count = Math.max(1, Math.floor(cols / MIN_COLUMN_CELLS)); ; count--) {
     const lines = Math.ceil(entries.length / count);
     const columns: Column[] = [];
     let col = 1;
     for (let first = 0; first < entries.length; first += lines) {
-      const own = entries.slice(first, first + lines);
-      const left = Math.max(...own.map(({ keys }) => widthOf(keys)));
-      columns.push({ entries: own, col, left });
-      col += left + GAP + Math.max(...own.map(({ description }) => widthOf(description))) + GAP;
+      const columnEntries = entries.slice(first, first + lines);
+      const keyCells = Math.max(...columnEntries.map(({ keys }) => cellWidth(keys)));
+      columns.push({ entries: columnEntries, col, keyCells });
+      col +=
+        keyCells +
+        COLUMN_GAP +
+        Math.max(...columnEntries.map(({ description }) => cellWidth(description))) +
+        COLUMN_GAP;
     }
-    if (count === 1 || col - GAP <= cols) return { columns, lines };
+    if (count === 1 || col - COLUMN_GAP <= cols) return { columns, lines };
   }
 }
 
 /** How many lines of a table are shown on a terminal, from which one on, and the row of its title. */
-function shownLines(lines: number, rows: number, { whole, from: asked = 0 }: Pick<KeyMapOptions, "whole" | "from">) {
-  const shown = Math.min(lines, Math.max(1, rows - (whole === true ? 1 : 2)));
+function visibleLines(
+  lines: number,
+  rows: number,
+  { fillsTerminal, firstLine: asked = 0 }: Pick<KeyMapOptions, "fillsTerminal" | "firstLine">,
+) {
+  const shown = Math.min(lines, Math.max(1, rows - (fillsTerminal === true ? 1 : 2)));
   return { shown, from: Math.max(0, Math.min(asked, lines - shown)), top: rows - shown - 1 };
 }
 
 /** The row of the table that is drawn at a cell; null: there is none. */
-export function keyMapRowAt(
+export function findKeyMapRow(
   table: readonly KeyMapRow[],
-  options: Pick<KeyMapOptions, "whole" | "from">,
+  options: Pick<KeyMapOptions, "fillsTerminal" | "firstLine">,
   size: Size,
   at: { readonly row: number; readonly col: number },
 ): KeyMapRow | null {
   const { columns, lines } = layoutKeyMap(table, size);
-  const { shown, from, top } = shownLines(lines, size.rows, options);
+  const { shown, from, top } = visibleLines(lines, size.rows, options);
   const column = columns.findLastIndex(({ col }) => col <= at.col);
   const line = at.row - top - 1;
   if (column < 0 || line < 0 || line >= shown) return null;
@@ -95,7 +105,7 @@ export function keyMapRowAt(
 export function drawKeyMap<T extends Grid>(frame: T, rows: readonly KeyMapRow[], options: KeyMapOptions): T {
   const { ascii = false } = options;
   const { columns, lines } = layoutKeyMap(rows, frame, ascii);
-  const { shown, from, top } = shownLines(lines, frame.rows, options);
+  const { shown, from, top } = visibleLines(lines, frame.rows, options);
   const canvas = new Canvas(frame.rows, frame.cols);
   frame.lines.forEach((line, row) => {
     canvas.putRow(row, line);
@@ -104,14 +114,14 @@ export function drawKeyMap<T extends Grid>(frame: T, rows: readonly KeyMapRow[],
   canvas.fill(box, theme.dialog);
   if (top >= 0) {
     canvas.fill({ ...box, height: 1 }, theme.dialog_bar);
-    const title = ` ${options.title}${shown < lines ? ` · ${options.more}` : ""}`;
-    canvas.text(top, 0, clusters(ascii ? inAscii(title) : title), theme.dialog_bar, box);
+    const title = ` ${options.title}${shown < lines ? ` · ${options.moreHint}` : ""}`;
+    canvas.text(top, 0, clusters(ascii ? toAscii(title) : title), theme.dialog_bar, box);
   }
   // Down one column after the other, as tables of keys are read.
-  for (const { entries, col, left } of columns) {
+  for (const { entries, col, keyCells } of columns) {
     for (const [line, { keys, description }] of entries.slice(from, from + shown).entries()) {
       canvas.text(top + 1 + line, col, keys, theme.dialog_strong, box);
-      canvas.text(top + 1 + line, col + left + GAP, description, theme.dialog, box);
+      canvas.text(top + 1 + line, col + keyCells + COLUMN_GAP, description, theme.dialog, box);
     }
   }
   return { ...frame, lines: canvas.finish(), cursor: { ...frame.cursor, visible: false } };

@@ -11,7 +11,7 @@ import type { Size } from "../protocol/size.ts";
 import { type ClientFrame, placeCursor } from "./compose.ts";
 import type { Layout } from "./panel-layout.ts";
 
-export class KeptFrame {
+export class ReusableFrame {
   private last: { readonly frame: ClientFrame; readonly grid: Grid; readonly layout: Layout } | null = null;
 
   get isEmpty(): boolean {
@@ -24,7 +24,7 @@ export class KeptFrame {
   }
 
   /** @param frame a frame without overlays and signs */
-  keep(frame: ClientFrame, grid: Grid, layout: Layout): void {
+  store(frame: ClientFrame, grid: Grid, layout: Layout): void {
     const fits = frame.rows === layout.top + layout.ptyRows + layout.bottom && frame.cols === layout.ptyCols;
     this.last = fits ? { frame, grid, layout } : null;
   }
@@ -34,8 +34,9 @@ export class KeptFrame {
     const { last } = this;
     if (last === null || layout !== last.layout) return null;
     const { frame } = last;
-    const sized = outer.rows === frame.rows && outer.cols === frame.cols;
-    if (!sized || grid.cols !== frame.cols || grid.rows < layout.ptyRows || last.grid.rows !== grid.rows) return null;
+    const isSameSize = outer.rows === frame.rows && outer.cols === frame.cols;
+    if (!isSameSize || grid.cols !== frame.cols || grid.rows < layout.ptyRows || last.grid.rows !== grid.rows)
+      return null;
     const lines: Row[] = [...frame.lines];
     for (let row = 0; row < layout.ptyRows; row++) {
       const line = grid.lines[row];
@@ -45,8 +46,8 @@ export class KeptFrame {
       lines[layout.top + row] = line;
     }
     const cursor = placeCursor(grid.cursor, layout, frame, []);
-    const made = { ...frame, lines, cursor };
-    this.last = { frame: made, grid, layout };
-    return made;
+    const nextFrame = { ...frame, lines, cursor };
+    this.last = { frame: nextFrame, grid, layout };
+    return nextFrame;
   }
 }

@@ -5,37 +5,37 @@
  * cleaned and cut, and can neither hide that key nor fill the screen.
  */
 import type { Grid } from "../protocol/grid.ts";
-import { inAscii } from "./ascii.ts";
+import { toAscii } from "./ascii.ts";
 import { Canvas } from "./canvas.ts";
-import { cleanText, clusters, cutTo, textOf } from "./graphemes.ts";
+import { cleanText, clusters, clusterText, cutToWidth } from "./graphemes.ts";
 import { theme } from "./theme.ts";
 
 /** Cells of a task; a longer one would cover the person's work. */
-const LONGEST_TASK = 24;
+const MAX_TASK_CELLS = 24;
 /** Cells of a holder's name; with a longer one the key would not fit a terminal of 80 columns. */
-const LONGEST_HOLDER = 24;
+const MAX_HOLDER_CELLS = 24;
 
 /** Cells of a line that could not be inserted at the prompt, and of the reason: together they fit 80 columns. */
-const LONGEST_LINE = 24;
-const LONGEST_REASON = 28;
+const MAX_LINE_CELLS = 24;
+const MAX_REASON_CELLS = 28;
 
 /** Cuts to this many cells, with an ellipsis at the cut. */
-function cut(text: string, cells: number): string {
+function cutText(text: string, cells: number): string {
   const line = cleanText(text).replace(/\s+/g, " ").trim();
-  return textOf(cutTo(cells, clusters(line.slice(0, cells * 16))));
+  return clusterText(cutToWidth(cells, clusters(line.slice(0, cells * 16))));
 }
 
 /**
  * @param holder name of the client that captured the keyboard
  * @param prefix label of the key that takes it back
  */
-export function keyboardHeldSign(holder: string, prefix: string): string {
-  const name = cut(holder, LONGEST_HOLDER);
+export function keyboardCapturedText(holder: string, prefix: string): string {
+  const name = cutText(holder, MAX_HOLDER_CELLS);
   return ` keyboard captured by ${name === "" ? "an agent" : name} — ${prefix} takes it back `;
 }
 
 /** A temporary message. */
-export function message(text: string): string {
+export function messageText(text: string): string {
   return ` ${cleanText(text).replace(/\s+/g, " ").trim()} `;
 }
 
@@ -45,13 +45,13 @@ export function message(text: string): string {
  * @param prefix label of the key that returns the keyboard
  */
 export function handedOverNotice(task: string, prefix: string): string {
-  const words = cut(task, LONGEST_TASK);
+  const words = cutText(task, MAX_TASK_CELLS);
   return ` ${prefix} hands back${words === "" ? "" : `: ${words}`} `;
 }
 
 /** Shown when a line for the next prompt could not be inserted. */
 export function lineNotOfferedNotice(line: string, why: string): string {
-  return ` not put at the prompt: ${cut(line, LONGEST_LINE)} (${cut(why, LONGEST_REASON)}) `;
+  return ` not put at the prompt: ${cutText(line, MAX_LINE_CELLS)} (${cutText(why, MAX_REASON_CELLS)}) `;
 }
 
 /** Draws a notice in the upper right corner; in the lower one while the cursor is in the first row. @param ascii for a terminal that shows no UTF-8 */
@@ -60,7 +60,7 @@ export function drawNotice<T extends Grid>(frame: T, notice: string, ascii = fal
   frame.lines.forEach((line, row) => {
     canvas.putRow(row, line);
   });
-  const text = clusters(ascii ? inAscii(notice) : notice);
+  const text = clusters(ascii ? toAscii(notice) : notice);
   const width = text.reduce((sum, each) => sum + each.width, 0);
   const row = frame.cursor.row === 0 ? frame.rows - 1 : 0;
   const box = { row, col: Math.max(0, frame.cols - width), height: 1, width };

@@ -34,12 +34,12 @@ export interface Layout {
 }
 
 /** Id of the status line among the panels of a layout; callers cannot use it. */
-const STATUS = "status";
+const STATUS_ID = "status";
 
 /** The status line's row on the outer screen; null when it has no room or is off. */
 export function statusRow({ panels }: Layout): number | null {
-  const own = panels.findLast(({ id }) => id === STATUS);
-  return own?.visible === true ? own.row : null;
+  const statusPanel = panels.findLast(({ id }) => id === STATUS_ID);
+  return statusPanel?.visible === true ? statusPanel.row : null;
 }
 
 /** The outer screen of a layout. */
@@ -77,22 +77,24 @@ export function layoutPanels(panels: readonly LayoutPanel[], outer: Size): Layou
  * The layout of the panels with the status line at the edge of the outer screen, outside all of them; without it if the
  * program would have too few rows.
  */
-export function withStatus(position: PanelPosition, outer: Size, layoutOf: (rest: Size) => Layout): Layout {
-  if (outer.rows <= MIN_PANE_ROWS + 1) return layoutOf(outer);
-  const layout = layoutOf({ rows: outer.rows - 1, cols: outer.cols });
-  const id = STATUS;
+export function layoutWithStatus(position: PanelPosition, outer: Size, layoutRest: (rest: Size) => Layout): Layout {
+  if (outer.rows <= MIN_PANE_ROWS + 1) return layoutRest(outer);
+  const layout = layoutRest({ rows: outer.rows - 1, cols: outer.cols });
+  const id = STATUS_ID;
   if (position === "bottom") {
-    const own = { id, row: outer.rows - 1, height: 1, visible: true };
-    return { ...layout, panels: [...layout.panels, own], bottom: layout.bottom + 1 };
+    const statusPanel = { id, row: outer.rows - 1, height: 1, visible: true };
+    return { ...layout, panels: [...layout.panels, statusPanel], bottom: layout.bottom + 1 };
   }
-  const lower = layout.panels.map((panel) => ({ ...panel, row: panel.row + 1 }));
-  return { ...layout, panels: [...lower, { id, row: 0, height: 1, visible: true }], top: layout.top + 1 };
+  const shiftedPanels = layout.panels.map((panel) => ({ ...panel, row: panel.row + 1 }));
+  return { ...layout, panels: [...shiftedPanels, { id, row: 0, height: 1, visible: true }], top: layout.top + 1 };
 }
 
 /** The same panels around a program's screen of another size, for example of a hidden window. */
-export function around(layout: Layout, { rows, cols }: Size): Layout {
-  const lower = rows - layout.ptyRows;
-  if (lower === 0 && cols === layout.ptyCols) return layout;
-  const panels = layout.panels.map((panel) => (panel.row < layout.top ? panel : { ...panel, row: panel.row + lower }));
+export function layoutAround(layout: Layout, { rows, cols }: Size): Layout {
+  const addedRows = rows - layout.ptyRows;
+  if (addedRows === 0 && cols === layout.ptyCols) return layout;
+  const panels = layout.panels.map((panel) =>
+    panel.row < layout.top ? panel : { ...panel, row: panel.row + addedRows },
+  );
   return { ...layout, panels, ptyRows: rows, ptyCols: cols };
 }

@@ -27,7 +27,7 @@ const flagNames = [
 ] as const;
 
 /** Trailing spaces of the default style belong to no line. */
-export function rowLine(cells: Row, format: Format): Line {
+export function toLine(cells: Row, format: Format): Line {
   const row = withoutPictures(cells);
   let end = row.length;
   while (end > 0 && isBlank(row[end - 1])) end--;
@@ -45,7 +45,7 @@ export function rowLine(cells: Row, format: Format): Line {
     if (cell === undefined) continue;
     const last = spans.at(-1);
     if (last !== undefined && style !== null && sameStyle(style, cell.style)) last.text += cell.text;
-    else spans.push(spanOf(cell));
+    else spans.push(toSpan(cell));
     style = cell.style;
   }
   return spans;
@@ -55,7 +55,7 @@ function isBlank(cell: Cell | undefined): boolean {
   return cell !== undefined && cell.text === " " && sameStyle(cell.style, plainStyle);
 }
 
-function spanOf({ text, style }: Cell): Span {
+function toSpan({ text, style }: Cell): Span {
   const span: Span = { text };
   if (style.fg !== null) span.fg = style.fg;
   if (style.bg !== null) span.bg = style.bg;

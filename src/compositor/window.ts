@@ -7,10 +7,10 @@
  */
 import { blankRow, type Cell, type Grid, type GridCursor, type Row } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
-import { borderTitle, type PaneLabel } from "./border-titles.ts";
+import { formatBorderTitle, type PaneLabel } from "./border-titles.ts";
 import { lineGlyph } from "./borders.ts";
 import { Canvas, joinRows, sliceRow } from "./canvas.ts";
-import { floatFrame } from "./float-frame.ts";
+import { makeFloatFrame } from "./float-frame.ts";
 import { theme } from "./theme.ts";
 
 /** A rectangle of the window. */
@@ -30,7 +30,7 @@ export interface PlacedPane {
   readonly float?: { readonly outer: Rectangle; readonly framed: boolean };
 }
 
-export interface WindowPlaces {
+export interface WindowPlacement {
   readonly size: Size;
   readonly panes: readonly PlacedPane[];
   /** For each cell by row, the directions in which its line continues: 1 up, 2 right, 4 down, 8 left; 0 in panes. */
@@ -43,7 +43,7 @@ export interface WindowPlaces {
 const hiddenCursor: GridCursor = { row: 0, col: 0, visible: false, shape: "block", blink: false };
 
 /** A part of a row: cells of a pane's row of this width, or a line's. */
-type Part =
+type RowPart =
   | {
       readonly pane: string;
       readonly row: number;
@@ -54,31 +54,31 @@ type Part =
   | { readonly cells: Row };
 
 export class WindowCanvas {
-  private rows: readonly (readonly Part[])[] = [];
-  private made: { readonly sources: readonly (Row | undefined)[]; readonly row: Row }[] = [];
-  private places: WindowPlaces | null = null;
+  private rows: readonly (readonly RowPart[])[] = [];
+  private composedRows: { readonly sources: readonly (Row | undefined)[]; readonly row: Row }[] = [];
+  private placement: WindowPlacement | null = null;
   /** Rows with the end notices of panes, and the rows without them. */
-  private readonly ends = new Map<string, { readonly from: Row | undefined; readonly row: Row }>();
+  private readonly endNotices = new Map<string, { readonly from: Row | undefined; readonly row: Row }>();
 
   /** @param ascii for a terminal that shows no UTF-8 */
   constructor(private readonly ascii: boolean) {}
 
-  place(places: WindowPlaces): void {
-    if (places === this.places) return;
-    this.places = places;
-    this.made = [];
-    this.ends.clear();
-    const { size } = places;
-    const panes = places.panes.filter(({ float }) => float === undefined).toSorted((a, b) => a.box.col - b.box.col);
-    const cells = titledLines({ ...places, panes }, this.ascii);
-    const floats = places.panes.flatMap(({ id, box, label, float }) => {
+  setPlacement(placement: WindowPlacement): void {
+    if (placement === this.placement) return;
+    this.placement = placement;
+    this.composedRows = [];
+    this.endNotices.clear();
+    const { size } = placement;
+    const panes = placement.panes.filter(({ float }) => float === undefined).toSorted((a, b) => a.box.col - b.box.col);
+    const cells = makeTitledLines({ ...placement, panes }, this.ascii);
+    const floats = placement.panes.flatMap(({ id, box, label, float }) => {
       if (float === undefined) return [];
-      const frame = float.framed ? floatFrame(float.outer, label, id === places.active, this.ascii) : null;
+      const frame = float.framed ? makeFloatFrame(float.outer, label, id === placement.active, this.ascii) : null;
       return [{ id, box, outer: float.outer, frame }];
     });
     this.rows = Array.from({ length: size.rows }, (_, row) => {
       const across = panes.filter(({ box }) => row >= box.row && row < box.row + box.rows);
-      const parts: Part[] = [];
+      const parts: RowPart[] = [];
       let col = 0;
       for (const { id, box } of across) {
         if (box.col > col) parts.push({ cells: cells(row, col, box.col) });
@@ -86,57 +86,59 @@ export class WindowCanvas {
         col = box.col + box.cols;
       }
       if (col < size.cols) parts.push({ cells: cells(row, col, size.cols) });
-      return floats.reduce((below, float) => covered(below, float, row), parts);
+      return floats.reduce((below, float) => overlayFloat(below, float, row), parts);
     });
   }
 
   /** @param pictureOf a pane's newest picture; null without one */
   grid(pictureOf: (pane: string) => Grid | null): Grid {
-    const { places } = this;
-    if (places === null) return { rows: 0, cols: 0, lines: [], cursor: hiddenCursor };
-    const pictures = new Map(places.panes.map((pane) => [pane.id, this.ended(pane, pictureOf(pane.id))]));
+    const { placement } = this;
+    if (placement === null) return { rows: 0, cols: 0, lines: [], cursor: hiddenCursor };
+    const pictures = new Map(placement.panes.map((pane) => [pane.id, this.withEndNotice(pane, pictureOf(pane.id))]));
     const lines = this.rows.map((parts, row) => this.row(parts, row, pictures));
-    return { ...places.size, lines, cursor: this.cursor(places, pictures) };
+    return { ...placement.size, lines, cursor: this.cursor(placement, pictures) };
   }
 
-  private cursor({ panes, active }: WindowPlaces, pictures: ReadonlyMap<string, Grid | null>): GridCursor {
+  private cursor({ panes, active }: WindowPlacement, pictures: ReadonlyMap<string, Grid | null>): GridCursor {
     const index = panes.findIndex(({ id }) => id === active);
     const pane = panes[index];
     if (pane === undefined) return hiddenCursor;
-    const cursor = cursorIn(pane.box, pictures.get(active) ?? null);
-    const isUnder = panes.slice(index + 1).some(({ float }) => float !== undefined && holds(float.outer, cursor));
+    const cursor = cursorInPane(pane.box, pictures.get(active) ?? null);
+    const isUnder = panes
+      .slice(index + 1)
+      .some(({ float }) => float !== undefined && containsCell(float.outer, cursor));
     return isUnder ? { ...cursor, visible: false } : cursor;
   }
 
   /** After the program's output, or in a corner of its last row. */
-  private ended({ id, box, end }: PlacedPane, picture: Grid | null): Grid | null {
+  private withEndNotice({ id, box, end }: PlacedPane, picture: Grid | null): Grid | null {
     if (end === undefined || picture === null) return picture;
     const { cursor, lines } = picture;
     const at = Math.min(cursor.row + (cursor.col > 0 ? 1 : 0), box.rows - 1);
     const from = lines[at];
-    let known = this.ends.get(id);
+    let known = this.endNotices.get(id);
     if (known === undefined || known.from !== from) {
-      known = { from, row: saidIn(from, box.cols, end, this.ascii) };
-      this.ends.set(id, known);
+      known = { from, row: drawEndNotice(from, box.cols, end, this.ascii) };
+      this.endNotices.set(id, known);
     }
     const row = known.row;
     return { ...picture, lines: lines.map((line, index) => (index === at ? row : line)) };
   }
 
-  private row(parts: readonly Part[], at: number, pictures: ReadonlyMap<string, Grid | null>): Row {
+  private row(parts: readonly RowPart[], at: number, pictures: ReadonlyMap<string, Grid | null>): Row {
     const sources = parts.map((part) => ("pane" in part ? pictures.get(part.pane)?.lines[part.row] : part.cells));
-    const known = this.made[at];
+    const known = this.composedRows[at];
     if (known?.sources.every((source, index) => source === sources[index])) return known.row;
-    const row = joinRows(parts.map((part, index) => ("pane" in part ? cellsOf(sources[index], part) : part.cells)));
-    this.made[at] = { sources, row };
+    const row = joinRows(parts.map((part, index) => ("pane" in part ? fitPart(sources[index], part) : part.cells)));
+    this.composedRows[at] = { sources, row };
     return row;
   }
 }
 
-function saidIn(line: Row | undefined, cols: number, end: PaneLabel, ascii: boolean): Row {
+function drawEndNotice(line: Row | undefined, cols: number, end: PaneLabel, ascii: boolean): Row {
   const canvas = new Canvas(1, cols);
   canvas.putRow(0, fitted(line, cols));
-  const text = borderTitle(end, cols, ascii);
+  const text = formatBorderTitle(end, cols, ascii);
   const width = text.reduce((sum, cluster) => sum + cluster.width, 0);
   const isBlank = line === undefined || line.every((cell) => cell.text.trim() === "");
   canvas.text(0, isBlank ? 0 : Math.max(0, cols - width), text, theme.message, {
@@ -156,22 +158,26 @@ interface Float {
 }
 
 /** The parts of a row, with a floating pane's replacing those below it. */
-function covered(below: readonly Part[], { id, box, outer, frame }: Float, row: number): Part[] {
+function overlayFloat(below: readonly RowPart[], { id, box, outer, frame }: Float, row: number): RowPart[] {
   if (row < outer.row || row >= outer.row + outer.rows) return [...below];
-  const own: Part[] = [];
+  const floatParts: RowPart[] = [];
   const line = frame?.[row - outer.row];
   if (row >= box.row && row < box.row + box.rows) {
-    const inside: Part = { pane: id, row: row - box.row, width: box.cols, from: 0, cols: box.cols };
-    if (line === undefined) own.push(inside);
-    else own.push({ cells: line.slice(0, 1) }, inside, { cells: line.slice(1) });
-  } else if (line !== undefined) own.push({ cells: line });
-  return [...cut(below, 0, outer.col), ...own, ...cut(below, outer.col + outer.cols, Number.POSITIVE_INFINITY)];
+    const inside: RowPart = { pane: id, row: row - box.row, width: box.cols, from: 0, cols: box.cols };
+    if (line === undefined) floatParts.push(inside);
+    else floatParts.push({ cells: line.slice(0, 1) }, inside, { cells: line.slice(1) });
+  } else if (line !== undefined) floatParts.push({ cells: line });
+  return [
+    ...sliceParts(below, 0, outer.col),
+    ...floatParts,
+    ...sliceParts(below, outer.col + outer.cols, Number.POSITIVE_INFINITY),
+  ];
 }
 
 /** Parts of a row between two of its cells. */
-function cut(parts: readonly Part[], from: number, to: number): Part[] {
+function sliceParts(parts: readonly RowPart[], from: number, to: number): RowPart[] {
   let col = 0;
-  return parts.flatMap((part): Part[] => {
+  return parts.flatMap((part): RowPart[] => {
     const width = "pane" in part ? part.cols : part.cells.length;
     const [first, last] = [Math.max(0, from - col), Math.min(width, to - col)];
     col += width;
@@ -182,12 +188,15 @@ function cut(parts: readonly Part[], from: number, to: number): Part[] {
   });
 }
 
-function cellsOf(source: Row | undefined, { width, from, cols }: Extract<Part, { readonly pane: string }>): Row {
+function fitPart(source: Row | undefined, { width, from, cols }: Extract<RowPart, { readonly pane: string }>): Row {
   const whole = fitted(source, width);
   return cols === width ? whole : sliceRow(whole, from, from + cols);
 }
 
-function holds({ row, col, rows, cols }: Rectangle, at: { readonly row: number; readonly col: number }): boolean {
+function containsCell(
+  { row, col, rows, cols }: Rectangle,
+  at: { readonly row: number; readonly col: number },
+): boolean {
   return at.row >= row && at.row < row + rows && at.col >= col && at.col < col + cols;
 }
 
@@ -197,7 +206,7 @@ function fitted(line: Row | undefined, cols: number): Row {
   return line.length > cols ? sliceRow(line, 0, cols) : [...line, ...blankRow(cols - line.length)];
 }
 
-function cursorIn(box: Rectangle, picture: Grid | null): GridCursor {
+function cursorInPane(box: Rectangle, picture: Grid | null): GridCursor {
   if (picture === null) return { ...hiddenCursor, row: box.row, col: box.col };
   const { cursor } = picture;
   const inside = cursor.row < box.rows && cursor.col < box.cols;
@@ -206,32 +215,32 @@ function cursorIn(box: Rectangle, picture: Grid | null): GridCursor {
 }
 
 /** Like lineCells, including the text of the lines. */
-function titledLines(places: WindowPlaces, ascii: boolean): (row: number, from: number, to: number) => Row {
-  const cells = lineCells(places, ascii);
-  const titled = places.panes.flatMap(({ box, label }) =>
+function makeTitledLines(placement: WindowPlacement, ascii: boolean): (row: number, from: number, to: number) => Row {
+  const cells = makeLineCells(placement, ascii);
+  const titled = placement.panes.flatMap(({ box, label }) =>
     label === undefined || box.row === 0 ? [] : [{ box, label }],
   );
   return (row, from, to) => {
-    const own = titled.filter(({ box }) => box.row === row + 1 && box.col >= from && box.col + box.cols <= to);
+    const titledAbove = titled.filter(({ box }) => box.row === row + 1 && box.col >= from && box.col + box.cols <= to);
     const line = cells(row, from, to);
-    if (own.length === 0) return line;
+    if (titledAbove.length === 0) return line;
     const canvas = new Canvas(1, to - from);
     canvas.putRow(0, line);
-    for (const { box, label } of own) {
+    for (const { box, label } of titledAbove) {
       const at = box.col - from;
       const within = { row: 0, col: at, height: 1, width: box.cols };
-      canvas.text(0, at + 1, borderTitle(label, box.cols, ascii), theme.title, within);
+      canvas.text(0, at + 1, formatBorderTitle(label, box.cols, ascii), theme.title, within);
     }
     return canvas.finish()[0] ?? line;
   };
 }
 
 /** Returns what gives the cells of lines in part of a row. */
-function lineCells(places: WindowPlaces, ascii: boolean): (row: number, from: number, to: number) => Row {
-  const { size, lines, synchronized } = places;
-  const isActive = activeLines(places);
-  const marked = synchronized ? theme.border_synchronized : theme.border_active;
-  const light: Cell[] = Array.from({ length: 16 }, (_, bits) => {
+function makeLineCells(placement: WindowPlacement, ascii: boolean): (row: number, from: number, to: number) => Row {
+  const { size, lines, synchronized } = placement;
+  const isActive = findActiveLines(placement);
+  const activeStyle = synchronized ? theme.border_synchronized : theme.border_active;
+  const lightCells: Cell[] = Array.from({ length: 16 }, (_, bits) => {
     const arms = [bits & 1, (bits >> 1) & 1, (bits >> 2) & 1, bits >> 3] as const;
     return { text: lineGlyph(arms, ascii), width: 1, style: theme.border };
   });
@@ -239,7 +248,7 @@ function lineCells(places: WindowPlaces, ascii: boolean): (row: number, from: nu
     Array.from({ length: to - from }, (_, index): Cell => {
       const col = from + index;
       const bits = lines[row * size.cols + col] ?? 0;
-      const known = isActive(row, col) ? undefined : light[bits];
+      const known = isActive(row, col) ? undefined : lightCells[bits];
       if (known !== undefined) return known;
       const arm = (bit: number, y: number, x: number): number => {
         if ((bits & bit) === 0) return 0;
@@ -247,7 +256,7 @@ function lineCells(places: WindowPlaces, ascii: boolean): (row: number, from: nu
         return !inside || isActive(y, x) ? 2 : 1;
       };
       const arms = [arm(1, row - 1, col), arm(2, row, col + 1), arm(4, row + 1, col), arm(8, row, col - 1)] as const;
-      return { text: lineGlyph(arms, ascii), width: 1, style: marked };
+      return { text: lineGlyph(arms, ascii), width: 1, style: activeStyle };
     });
 }
 
@@ -255,15 +264,18 @@ function lineCells(places: WindowPlaces, ascii: boolean): (row: number, from: nu
  * The line cells around the active pane. Between exactly two panes all of them qualify: then only the half of the line
  * beside the active one is marked, the first half for the first pane.
  */
-function activeLines({ panes, active }: WindowPlaces): (row: number, col: number) => boolean {
-  const own = panes.find(({ id }) => id === active)?.box;
+function findActiveLines({ panes, active }: WindowPlacement): (row: number, col: number) => boolean {
+  const activeBox = panes.find(({ id }) => id === active)?.box;
   const [first, second, ...more] = panes;
-  if (own === undefined || first === undefined || second === undefined) return () => false;
+  if (activeBox === undefined || first === undefined || second === undefined) return () => false;
   const touches = (row: number, col: number): boolean =>
-    row >= own.row - 1 && row <= own.row + own.rows && col >= own.col - 1 && col <= own.col + own.cols;
+    row >= activeBox.row - 1 &&
+    row <= activeBox.row + activeBox.rows &&
+    col >= activeBox.col - 1 &&
+    col <= activeBox.col + activeBox.cols;
   if (more.length > 0) return touches;
   const isFirst = first.id === active;
-  const stacked = first.box.col === second.box.col;
-  const half = stacked ? own.col + own.cols / 2 : own.row + own.rows / 2;
-  return (row, col) => touches(row, col) && (stacked ? col : row) < half === isFirst;
+  const isStacked = first.box.col === second.box.col;
+  const half = isStacked ? activeBox.col + activeBox.cols / 2 : activeBox.row + activeBox.rows / 2;
+  return (row, col) => touches(row, col) && (isStacked ? col : row) < half === isFirst;
 }

@@ -7,8 +7,8 @@
  */
 import { composeFrame } from "../compositor/compose.ts";
 import { drawDialog, layoutDialog } from "../compositor/dialog.ts";
-import { around } from "../compositor/panel-layout.ts";
-import { rowLine } from "../compositor/row-line.ts";
+import { layoutAround } from "../compositor/panel-layout.ts";
+import { toLine } from "../compositor/row-line.ts";
 import type { StreamEnd } from "../protocol/control.ts";
 import { MAX_QUEUED_EVENTS } from "../protocol/events.ts";
 import type { Grid } from "../protocol/grid.ts";
@@ -171,7 +171,7 @@ export class WindowStream implements PeerStream {
     const news = lines.flatMap((row, index) => {
       const was = before?.texts[index];
       // Rows under elements are recomposed for each picture.
-      const line = was !== undefined && before?.lines[index] === row ? null : rowLine(row, this.format);
+      const line = was !== undefined && before?.lines[index] === row ? null : toLine(row, this.format);
       const text = line === null ? was : JSON.stringify(line);
       texts.push(text ?? "");
       return line === null || text === was ? [] : [{ index, line }];
@@ -193,7 +193,7 @@ export class WindowStream implements PeerStream {
   private picture(grid: Grid): Grid & { readonly top: number } {
     if (!this.elements) return { ...grid, top: 0 };
     const { elements, layout: own, questions } = this.session;
-    const layout = around(own, grid);
+    const layout = layoutAround(own, grid);
     const outer = { rows: layout.top + grid.rows + layout.bottom, cols: grid.cols };
     const overlays = elements.overlays();
     const panels = elements.panels();

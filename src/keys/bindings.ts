@@ -6,7 +6,13 @@
  */
 import { TARGET_PARAMETER } from "./line.ts";
 import type { InputEvent, ParsedKey } from "./types.ts";
-import { isViewOperation, type ViewOperation, viewInput, viewParameters, viewSays } from "./view-operations.ts";
+import {
+  describeViewOperation,
+  isViewOperation,
+  parseViewInput,
+  type ViewOperation,
+  viewParameters,
+} from "./view-operations.ts";
 
 /** An operation with its input. */
 export interface BoundCall {
@@ -34,16 +40,17 @@ export function callsOf(binding: Binding): readonly BoundCall[] {
 }
 
 /** @throws WshError invalid_request */
-export function viewCall(operation: ViewOperation, parameters: Readonly<Record<string, unknown>>): BoundCall {
-  const input = viewInput(operation, parameters);
+export function makeViewCall(operation: ViewOperation, parameters: Readonly<Record<string, unknown>>): BoundCall {
+  const input = parseViewInput(operation, parameters);
   const { [TARGET_PARAMETER]: target, ...rest } = input;
   return typeof target === "string" ? { operation, input: rest, target } : { operation, input };
 }
 
 /** Describes a call in a few words. */
-export function callInWords({ operation, input, target }: BoundCall): string {
+export function describeCall({ operation, input, target }: BoundCall): string {
   if (operation === "view.go") return `go to ${target}`;
-  if (isViewOperation(operation) && Object.keys(viewParameters(operation)).length === 0) return viewSays(operation);
+  if (isViewOperation(operation) && Object.keys(viewParameters(operation)).length === 0)
+    return describeViewOperation(operation);
   const about = target === undefined ? {} : { [TARGET_PARAMETER]: target };
   const fields = Object.entries({ ...about, ...input }).map(([name, value]) => {
     return `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`;
@@ -52,15 +59,15 @@ export function callInWords({ operation, input, target }: BoundCall): string {
 }
 
 /** Cells by which Alt and an arrow move a border. */
-const FAR = 5;
+const LARGE_STEP = 5;
 
-const arrows = ["left", "right", "up", "down"] as const;
+const directions = ["left", "right", "up", "down"] as const;
 
-function arrowKey(side: (typeof arrows)[number]): string {
+function arrowKey(side: (typeof directions)[number]): string {
   return `Arrow${side[0]?.toUpperCase()}${side.slice(1)}`;
 }
 
-function bind(
+function bindKeys(
   description: string,
   operation: string,
   keys: readonly (readonly [string, Readonly<Record<string, unknown>>])[],
@@ -69,143 +76,143 @@ function bind(
   return keys.map(([key, input]) => [key, { operation, input, description, ...(repeat ? { repeat } : {}) }]);
 }
 
-function view(operation: ViewOperation, ...keys: readonly string[]): [string, Binding][] {
-  return bind(
-    viewSays(operation),
+function bindView(operation: ViewOperation, ...keys: readonly string[]): [string, Binding][] {
+  return bindKeys(
+    describeViewOperation(operation),
     operation,
     keys.map((key) => [key, {}]),
   );
 }
 
 /** A key that first asks for a text. */
-function asking(
+function bindQuestion(
   description: string,
   key: string,
   line: string,
   question: string,
   more: Readonly<Record<string, string>> = {},
 ): [string, Binding][] {
-  return bind(description, "view.ask", [[key, { do: line, question, ...more }]]);
+  return bindKeys(description, "view.ask", [[key, { do: line, question, ...more }]]);
 }
 
-const right = { direction: "right", focus: true };
-const down = { direction: "down", focus: true };
+const splitRight = { direction: "right", focus: true };
+const splitDown = { direction: "down", focus: true };
 const presets = ["even-horizontal", "even-vertical", "main-horizontal", "main-vertical", "tiled"];
 
 export const defaultBindings: Bindings = new Map([
-  ...bind("split to the right", "pane.split", [
-    ["%", right],
-    ["|", right],
+  ...bindKeys("split to the right", "pane.split", [
+    ["%", splitRight],
+    ["|", splitRight],
   ]),
-  ...bind("split below", "pane.split", [
-    ['"', down],
-    ["-", down],
+  ...bindKeys("split below", "pane.split", [
+    ['"', splitDown],
+    ["-", splitDown],
   ]),
-  ...bind(
+  ...bindKeys(
     "pane in that direction",
     "pane.select",
-    arrows.map((to) => [arrowKey(to), { to }]),
+    directions.map((to) => [arrowKey(to), { to }]),
   ),
-  ...bind("next pane", "pane.select", [["o", { to: "next" }]]),
-  ...bind("last pane (toggle)", "pane.select", [[";", { to: "last" }]]),
-  ...bind(
+  ...bindKeys("next pane", "pane.select", [["o", { to: "next" }]]),
+  ...bindKeys("last pane (toggle)", "pane.select", [[";", { to: "last" }]]),
+  ...bindKeys(
     "resize pane",
     "pane.resize",
-    arrows.map((direction) => [`ctrl+${arrowKey(direction)}`, { direction, by: 1 }]),
+    directions.map((direction) => [`ctrl+${arrowKey(direction)}`, { direction, by: 1 }]),
     true,
   ),
-  ...bind(
+  ...bindKeys(
     "resize pane by 5",
     "pane.resize",
-    arrows.map((direction) => [`alt+${arrowKey(direction)}`, { direction, by: FAR }]),
+    directions.map((direction) => [`alt+${arrowKey(direction)}`, { direction, by: LARGE_STEP }]),
     true,
   ),
-  ...bind("zoom", "pane.zoom", [["z", {}]]),
-  ...bind("new floating pane", "pane.split", [["F", { float: true, focus: true }]]),
-  ...bind("float or tile the pane", "pane.float", [["ctrl+f", {}]]),
-  ...bind("hide or show floating panes", "window.floats", [["alt+f", { focus: true }]]),
-  ...bind(
+  ...bindKeys("zoom", "pane.zoom", [["z", {}]]),
+  ...bindKeys("new floating pane", "pane.split", [["F", { float: true, focus: true }]]),
+  ...bindKeys("float or tile the pane", "pane.float", [["ctrl+f", {}]]),
+  ...bindKeys("hide or show floating panes", "window.floats", [["alt+f", { focus: true }]]),
+  ...bindKeys(
     "move the floating pane",
     "pane.float",
-    arrows.map((direction) => [`shift+${arrowKey(direction)}`, { direction, by: 2 }]),
+    directions.map((direction) => [`shift+${arrowKey(direction)}`, { direction, by: 2 }]),
     true,
   ),
-  ...bind("popup with a shell", "popup.open", [["P", {}]]),
-  ...bind("close the pane", "pane.close", [["x", {}]]),
-  ...bind("break pane into a window", "pane.move", [["!", { focus: true }]]),
-  ...bind("swap panes", "pane.swap", [
+  ...bindKeys("popup with a shell", "popup.open", [["P", {}]]),
+  ...bindKeys("close the pane", "pane.close", [["x", {}]]),
+  ...bindKeys("break pane into a window", "pane.move", [["!", { focus: true }]]),
+  ...bindKeys("swap panes", "pane.swap", [
     ["{", { with: "previous" }],
     ["}", { with: "next" }],
   ]),
-  ...bind("rotate the panes", "layout.rotate", [
+  ...bindKeys("rotate the panes", "layout.rotate", [
     ["ctrl+o", {}],
     ["alt+o", { backwards: true }],
   ]),
-  ...bind("equal shares", "layout.equalise", [["E", {}]]),
-  ...bind("next layout", "layout.preset", [[" ", { preset: "next" }]]),
-  ...bind(
+  ...bindKeys("equal shares", "layout.equalise", [["E", {}]]),
+  ...bindKeys("next layout", "layout.preset", [[" ", { preset: "next" }]]),
+  ...bindKeys(
     "choose a layout",
     "layout.preset",
     presets.map((preset, index) => [`alt+${index + 1}`, { preset }]),
   ),
-  ...bind("new window", "window.create", [["c", { focus: true }]]),
-  ...bind("next window", "window.select", [["n", { to: "next" }]]),
-  ...bind("previous window", "window.select", [["p", { to: "previous" }]]),
-  ...bind("last window (toggle)", "window.select", [["l", { to: "last" }]]),
-  ...bind(
+  ...bindKeys("new window", "window.create", [["c", { focus: true }]]),
+  ...bindKeys("next window", "window.select", [["n", { to: "next" }]]),
+  ...bindKeys("previous window", "window.select", [["p", { to: "previous" }]]),
+  ...bindKeys("last window (toggle)", "window.select", [["l", { to: "last" }]]),
+  ...bindKeys(
     "go to window N",
     "window.select",
     Array.from({ length: 10 }, (_, index) => [String(index), { index }]),
   ),
-  ...bind("rename the window", "window.update", [[",", {}]]),
-  ...bind("close the window", "window.close", [["&", {}]]),
-  ...asking("rename the session", "$", "session.update name=%%", "Name of the session", { prepared: "session" }),
-  ...asking("go to a window by number", "'", "window.select index=%%", "Number of the window"),
-  ...asking("move the window", ".", "window.move to=%%", "New number of the window, or SESSION:NUMBER"),
-  ...bind("move the window to the left", "window.swap", [["ctrl+shift+ArrowLeft", { with: "previous" }]], true),
-  ...bind("move the window to the right", "window.swap", [["ctrl+shift+ArrowRight", { with: "next" }]], true),
-  ...asking("find a window", "f", "view.find text=%%", "Text in a window"),
-  ...bind("previous, next session", "view.session", [
+  ...bindKeys("rename the window", "window.update", [[",", {}]]),
+  ...bindKeys("close the window", "window.close", [["&", {}]]),
+  ...bindQuestion("rename the session", "$", "session.update name=%%", "Name of the session", { prepared: "session" }),
+  ...bindQuestion("go to a window by number", "'", "window.select index=%%", "Number of the window"),
+  ...bindQuestion("move the window", ".", "window.move to=%%", "New number of the window, or SESSION:NUMBER"),
+  ...bindKeys("move the window to the left", "window.swap", [["ctrl+shift+ArrowLeft", { with: "previous" }]], true),
+  ...bindKeys("move the window to the right", "window.swap", [["ctrl+shift+ArrowRight", { with: "next" }]], true),
+  ...bindQuestion("find a window", "f", "view.find text=%%", "Text in a window"),
+  ...bindKeys("previous, next session", "view.session", [
     ["(", { to: "previous" }],
     [")", { to: "next" }],
   ]),
-  ...bind("last session (toggle)", "view.session", [["L", { to: "last" }]]),
-  ...bind("next, previous window that needs you", "view.alert", [
+  ...bindKeys("last session (toggle)", "view.session", [["L", { to: "last" }]]),
+  ...bindKeys("next, previous window that needs you", "view.alert", [
     ["alt+n", { to: "next" }],
     ["alt+p", { to: "previous" }],
   ]),
-  ...view("view.pane_numbers", "q"),
-  ...view("view.mark", "m"),
-  ...view("view.unmark", "M"),
-  ...view("view.clients", "D"),
-  ...view("view.info", "i"),
-  ...view("view.redraw", "r"),
-  ...bind("menu of the window", "view.menu", [["<", { of: "window" }]]),
-  ...bind("menu of the pane", "view.menu", [[">", { of: "pane" }]]),
-  ...view("view.windows", "w"),
-  ...view("view.sessions", "s"),
-  ...view("view.agents", "a"),
-  ...view("view.copy_mode", "[", "PageUp"),
-  ...view("view.paste", "]"),
-  ...view("view.buffers", "="),
-  ...view("view.paste_image", "V"),
-  ...view("view.command", ":"),
-  ...view("view.detach", "d"),
-  ...view("view.send_prefix", "\\"),
-  ...view("view.keys", "?"),
+  ...bindView("view.pane_numbers", "q"),
+  ...bindView("view.mark", "m"),
+  ...bindView("view.unmark", "M"),
+  ...bindView("view.clients", "D"),
+  ...bindView("view.info", "i"),
+  ...bindView("view.redraw", "r"),
+  ...bindKeys("menu of the window", "view.menu", [["<", { of: "window" }]]),
+  ...bindKeys("menu of the pane", "view.menu", [[">", { of: "pane" }]]),
+  ...bindView("view.windows", "w"),
+  ...bindView("view.sessions", "s"),
+  ...bindView("view.agents", "a"),
+  ...bindView("view.copy_mode", "[", "PageUp"),
+  ...bindView("view.paste", "]"),
+  ...bindView("view.buffers", "="),
+  ...bindView("view.paste_image", "V"),
+  ...bindView("view.command", ":"),
+  ...bindView("view.detach", "d"),
+  ...bindView("view.send_prefix", "\\"),
+  ...bindView("view.keys", "?"),
 ]);
 
 /** Ctrl with these keys is another key's byte: one key has one name in all its encodings. */
-const twins: Readonly<Record<string, string>> = { "ctrl+i": "Tab", "ctrl+m": "Enter", "ctrl+[": "Escape" };
+const sameByteNames: Readonly<Record<string, string>> = { "ctrl+i": "Tab", "ctrl+m": "Enter", "ctrl+[": "Escape" };
 
 /** A key's name in a table of bindings. */
 export function keyName({ key, modifiers }: ParsedKey): string {
   const name = modifiers.length === 0 ? key : `${modifiers.join("+")}+${key}`;
-  return twins[name] ?? name;
+  return sameByteNames[name] ?? name;
 }
 
 /** The name of a pressed key in a table of bindings; null for input that has none. */
-export function pressedName({ kind, parsed, raw }: InputEvent): string | null {
+export function pressedKeyName({ kind, parsed, raw }: InputEvent): string | null {
   if (kind !== "key") return null;
   if (parsed !== null) return keyName(parsed);
   // Ctrl+Space is the byte 0, which input events leave unnamed.
@@ -235,20 +242,20 @@ interface BindingRow {
 }
 
 const digits = "0123456789";
-const fourArrows = ["Left", "Right", "Up", "Down"];
+const arrowLabels = ["Left", "Right", "Up", "Down"];
 
 /** The table for readers: keys with similar actions in one row. */
 export function bindingRows(bindings: Bindings): BindingRow[] {
   const rows = new Map<string, string[]>();
   for (const [name, { description }] of bindings)
     rows.set(description, [...(rows.get(description) ?? []), keyLabel(name)]);
-  return [...rows].map(([description, keys]) => ({ description, keys: shortened(keys) }));
+  return [...rows].map(([description, keys]) => ({ description, keys: shortenKeys(keys) }));
 }
 
-function shortened(keys: readonly string[]): readonly string[] {
+function shortenKeys(keys: readonly string[]): readonly string[] {
   if (keys.join("") === digits) return ["0–9"];
   const front = /^(?:(?:Ctrl|Alt|Shift)\+)*/.exec(keys[0] ?? "")?.[0] ?? "";
   const rest = keys.map((key) => (key.startsWith(front) ? key.slice(front.length) : key));
-  if (rest.join() === fourArrows.join()) return [`${front}arrow`];
+  if (rest.join() === arrowLabels.join()) return [`${front}arrow`];
   return rest.length > 2 && /^\d+$/.test(rest.join("")) ? [`${front}${rest[0]}–${rest.at(-1)}`] : keys;
 }

@@ -9,11 +9,11 @@
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { isRecord } from "../protocol/json.ts";
-import { type Binding, type BoundCall, callInWords, callsOf, keyName, viewCall } from "./bindings.ts";
+import { type Binding, type BoundCall, callsOf, describeCall, keyName, makeViewCall } from "./bindings.ts";
 import { type CommandLine, parseCommandLine, TARGET_PARAMETER } from "./line.ts";
 import { ALT, CTRL, type Key, SHIFT } from "./names.ts";
 import { parseKeyName } from "./parse-name.ts";
-import { copyModeActionOf, flatKey, type KeyChanges } from "./tables.ts";
+import { flatKey, type KeyChanges, parseCopyModeAction } from "./tables.ts";
 import { isViewOperation } from "./view-operations.ts";
 
 /** An entry of the table, with its place for messages. */
@@ -32,52 +32,52 @@ const MAX_CALLS = 16;
 
 /** Reads calls of operations. Both throw a WshError for an unknown operation or an invalid input. */
 interface OperationReader {
-  line(line: CommandLine): BoundCall;
+  readCall(line: CommandLine): BoundCall;
   check(operation: string, input: Readonly<Record<string, unknown>>): void;
   /** Receives an entry's error instead of throwing it: the key then keeps its binding. */
-  fault?(error: WshError): void;
+  onFault?(error: WshError): void;
 }
 
 /**
  * Returns the changes, flat; null binds a key to nothing.
  * @throws WshError invalid_setting with `key`, `file`, `line`
  */
-export function configuredBindings(entries: readonly ConfiguredKey[], reader: OperationReader): KeyChanges {
+export function parseBindings(entries: readonly ConfiguredKey[], reader: OperationReader): KeyChanges {
   const changes: Record<string, Binding | null> = {};
   const lines = new Map<string, number>();
   const tables = new Set(entries.map(({ table = "prefix" }) => table));
-  for (const { table: named, key, value, path, line } of entries) {
-    const table = named ?? "prefix";
+  for (const { table: tableName, key, value, path, line } of entries) {
+    const table = tableName ?? "prefix";
     try {
-      if (named === "prefix") throw new WshError("invalid_setting", "keys after the prefix belong in [keys]");
-      const name = flatKey(table, nameOf(parseKeyName(key)));
+      if (tableName === "prefix") throw new WshError("invalid_setting", "keys after the prefix belong in [keys]");
+      const name = flatKey(table, bindingName(parseKeyName(key)));
       const before = lines.get(name);
       if (before !== undefined) throw new WshError("invalid_setting", `is already bound on line ${before}`);
       lines.set(name, line);
-      const binding = bindingOf(value, reader);
+      const binding = parseBinding(value, reader);
       if (binding !== null) requireFits(binding, table, tables);
       changes[name] = binding;
     } catch (thrown) {
       const error = WshError.from(thrown);
-      const where = named === undefined ? "[keys]" : `[keys.${named}]`;
+      const where = tableName === undefined ? "[keys]" : `[keys.${tableName}]`;
       const message = `${path}:${line}: ${where} ${JSON.stringify(key)}: ${error.message}`;
       const hint = "`wsh keys` lists the bindings; docs/keys.md describes what can be bound.";
-      const placed = new WshError("invalid_setting", message, { key, file: path, line, hint }, { cause: thrown });
-      if (reader.fault === undefined) throw placed;
-      reader.fault(placed);
+      const located = new WshError("invalid_setting", message, { key, file: path, line, hint }, { cause: thrown });
+      if (reader.onFault === undefined) throw located;
+      reader.onFault(located);
     }
   }
   return changes;
 }
 
 /** A key by its name in tables of bindings. */
-export function nameOf({ key, modifiers }: Key): string {
-  const held = [
+export function bindingName({ key, modifiers }: Key): string {
+  const modifierList = [
     ...((modifiers & CTRL) !== 0 ? (["ctrl"] as const) : []),
     ...((modifiers & ALT) !== 0 ? (["alt"] as const) : []),
     ...((modifiers & SHIFT) !== 0 ? (["shift"] as const) : []),
   ];
-  return keyName({ key: "char" in key ? key.char : key.named, modifiers: held });
+  return keyName({ key: "char" in key ? key.char : key.named, modifiers: modifierList });
 }
 
 /** @throws WshError for a binding that has no effect in its table */
@@ -86,52 +86,56 @@ function requireFits(binding: Binding, table: string, tables: ReadonlySet<string
   for (const { operation, input } of calls) {
     if (operation === "view.table" && input.table !== "prefix" && !tables.has(String(input.table)))
       throw new WshError("invalid_setting", `there is no table [keys.${input.table}]`);
-    if (copyModeActionOf(operation) === null) continue;
+    if (parseCopyModeAction(operation) === null) continue;
     if (table !== "copy") throw new WshError("invalid_setting", `'${operation}' can be bound only in [keys.copy]`);
     if (calls.length > 1) throw new WshError("invalid_setting", `'${operation}' cannot be part of a list`);
   }
 }
 
-function bindingOf(value: unknown, reader: OperationReader): Binding | null {
+function parseBinding(value: unknown, reader: OperationReader): Binding | null {
   if (typeof value === "string" && value.trim() === "none") return null;
-  if (typeof value === "string") return bindingOfLine(value, reader);
-  return Array.isArray(value) ? ofCalls(callsIn(value, reader), {}) : fromTable(value, reader);
+  if (typeof value === "string") return parseBindingLine(value, reader);
+  return Array.isArray(value) ? makeBinding(parseCalls(value, reader), {}) : parseBindingTable(value, reader);
 }
 
 /** The binding in a line. @throws WshError */
-export function bindingOfLine(
+export function parseBindingLine(
   text: string,
-  reader: Pick<OperationReader, "line">,
+  reader: Pick<OperationReader, "readCall">,
   answer: string | null = null,
 ): Binding {
-  return ofCalls([callOfLine(text, reader, answer)], {});
+  return makeBinding([parseCallLine(text, reader, answer)], {});
 }
 
 /** @param answer the text that replaces `%%` in values, whatever characters it has */
-function callOfLine(text: string, reader: Pick<OperationReader, "line">, answer: string | null = null): BoundCall {
-  const written = parseCommandLine(text);
-  const filled = Object.entries(written.parameters).map(([name, value]) => [
+function parseCallLine(
+  text: string,
+  reader: Pick<OperationReader, "readCall">,
+  answer: string | null = null,
+): BoundCall {
+  const parsedLine = parseCommandLine(text);
+  const filled = Object.entries(parsedLine.parameters).map(([name, value]) => [
     name,
     value.replaceAll("%%", () => answer ?? ""),
   ]);
-  const line = answer === null ? written : { ...written, parameters: Object.fromEntries(filled) };
-  if (isViewOperation(line.operation)) return viewCall(line.operation, line.parameters);
-  if (copyModeActionOf(line.operation) === null) return reader.line(line);
+  const line = answer === null ? parsedLine : { ...parsedLine, parameters: Object.fromEntries(filled) };
+  if (isViewOperation(line.operation)) return makeViewCall(line.operation, line.parameters);
+  if (parseCopyModeAction(line.operation) === null) return reader.readCall(line);
   const [stray] = Object.keys(line.parameters);
   if (stray !== undefined) throw new WshError("invalid_setting", `${line.operation} takes no parameters`);
   return { operation: line.operation, input: {} };
 }
 
-function callsIn(lines: readonly unknown[], reader: OperationReader): BoundCall[] {
+function parseCalls(lines: readonly unknown[], reader: OperationReader): BoundCall[] {
   if (lines.length === 0 || lines.length > MAX_CALLS)
     throw new WshError("invalid_setting", `a list has 1 to ${MAX_CALLS} operations`);
   return lines.map((line) => {
-    if (typeof line === "string") return callOfLine(line, reader);
+    if (typeof line === "string") return parseCallLine(line, reader);
     throw new WshError("invalid_setting", "every entry of a list must be a line");
   });
 }
 
-function ofCalls(
+function makeBinding(
   [first, ...further]: readonly BoundCall[],
   { description, repeat = false }: { readonly description?: string | undefined; readonly repeat?: boolean },
 ): Binding {
@@ -139,12 +143,12 @@ function ofCalls(
   return {
     ...first,
     ...(further.length === 0 ? {} : { further }),
-    description: (description ?? [first, ...further].map(callInWords).join("; ")).slice(0, MAX_DESCRIPTION),
+    description: (description ?? [first, ...further].map(describeCall).join("; ")).slice(0, MAX_DESCRIPTION),
     ...(repeat ? { repeat } : {}),
   };
 }
 
-function fromTable(value: unknown, reader: OperationReader): Binding {
+function parseBindingTable(value: unknown, reader: OperationReader): Binding {
   if (!isRecord(value)) throw new WshError("invalid_setting", "must be a line, a list of lines or a table");
   const { operation, input, repeat = false, description, do: lines, [TARGET_PARAMETER]: target, ...rest } = value;
   const [stray] = Object.keys(rest);
@@ -155,7 +159,7 @@ function fromTable(value: unknown, reader: OperationReader): Binding {
   if (lines !== undefined) {
     if (operation !== undefined || input !== undefined || target !== undefined)
       throw new WshError("invalid_setting", "'do' cannot be used with 'operation', 'input' or 'session'");
-    return ofCalls(callsIn(Array.isArray(lines) ? lines : [lines], reader), { description, repeat });
+    return makeBinding(parseCalls(Array.isArray(lines) ? lines : [lines], reader), { description, repeat });
   }
   if (typeof operation !== "string") throw new WshError("invalid_setting", "'operation' is missing");
   if (input !== undefined && !isRecord(input)) throw new WshError("invalid_setting", "'input' must be a table");
@@ -163,8 +167,9 @@ function fromTable(value: unknown, reader: OperationReader): Binding {
     throw new WshError("invalid_setting", `'${TARGET_PARAMETER}' must be text`);
   const about = target === undefined ? {} : { [TARGET_PARAMETER]: target };
   if (isViewOperation(operation))
-    return ofCalls([viewCall(operation, { ...input, ...about })], { description, repeat });
-  if (copyModeActionOf(operation) !== null) return ofCalls([callOfLine(operation, reader)], { description, repeat });
+    return makeBinding([makeViewCall(operation, { ...input, ...about })], { description, repeat });
+  if (parseCopyModeAction(operation) !== null)
+    return makeBinding([parseCallLine(operation, reader)], { description, repeat });
   reader.check(operation, input ?? {});
-  return ofCalls([{ operation, input: input ?? {}, ...defined({ target }) }], { description, repeat });
+  return makeBinding([{ operation, input: input ?? {}, ...defined({ target }) }], { description, repeat });
 }

@@ -58,7 +58,7 @@ export type CopyModeAction = keyof typeof copyModeActions;
 
 export type ModeKeys = (typeof modeKeyChoices)[number];
 
-const shared: Readonly<Record<string, CopyModeAction>> = {
+const sharedKeys: Readonly<Record<string, CopyModeAction>> = {
   ArrowUp: "up",
   ArrowDown: "down",
   ArrowLeft: "left",
@@ -122,7 +122,7 @@ const shared: Readonly<Record<string, CopyModeAction>> = {
   "ctrl+d": "half_down",
 };
 
-const own: Readonly<Record<ModeKeys, Readonly<Record<string, CopyModeAction>>>> = {
+const modeKeys: Readonly<Record<ModeKeys, Readonly<Record<string, CopyModeAction>>>> = {
   vi: {
     " ": "select",
     "ctrl+h": "left",
@@ -175,9 +175,9 @@ export function copyModeKeys(
   mode: ModeKeys,
   changes: Readonly<Record<string, string | null>> = {},
 ): Readonly<Record<string, CopyModeAction | null>> {
-  const changed = Object.entries(changes).map(([key, action]): [string, CopyModeAction | null] => [
+  const applied = Object.entries(changes).map(([key, action]): [string, CopyModeAction | null] => [
     key,
     action !== null && isCopyModeAction(action) ? action : null,
   ]);
-  return { ...shared, ...own[mode], ...Object.fromEntries(changed) };
+  return { ...sharedKeys, ...modeKeys[mode], ...Object.fromEntries(applied) };
 }

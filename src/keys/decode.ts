@@ -15,35 +15,35 @@ export interface KeyState {
   /** Bytes of an unfinished sequence, character or paste. */
   readonly rest: Uint8Array;
   /** Part of a paste was already returned, and its end has not arrived. */
-  readonly pasting: boolean;
+  readonly isPasting: boolean;
 }
 
-export const initialKeyState: KeyState = { rest: new Uint8Array(0), pasting: false };
+export const initialKeyState: KeyState = { rest: new Uint8Array(0), isPasting: false };
 
 /** Whether something waits for more bytes, so that `flushKeys` is due after the timeout. */
-export function isWaiting({ rest, pasting }: KeyState): boolean {
-  return rest.length > 0 || pasting;
+export function isWaiting({ rest, isPasting }: KeyState): boolean {
+  return rest.length > 0 || isPasting;
 }
 
 const ESC = 0x1b;
 /** Bytes of a CSI or SS3 sequence; the longest real one (a kitty key with text) is far shorter. */
-const LONGEST_SEQUENCE = 256;
+const MAX_SEQUENCE_BYTES = 256;
 /** Bytes of a reply such as OSC or DCS; a clipboard's answer, the longest, is never requested. */
-const LONGEST_REPLY = 65_536;
+const MAX_REPLY_BYTES = 65_536;
 /** Longest paste in one event, in bytes: the limit of input in every transport; a longer one becomes several. */
-const LONGEST_PASTE = 1024 * 1024;
+const MAX_PASTE_BYTES = 1024 * 1024;
 /** Zero-width joiner: the next code point belongs to the same character. */
 const JOINER = "\u200d";
 const pasteStart = "\x1b[200~";
 const pasteEnd = "\x1b[201~";
 
 /** One event and its bytes; null when more bytes are needed to decide. */
-type DecodedInput = {
+type DecodedStep = {
   readonly length: number;
   readonly kind: InputKind;
   readonly parsed: ParsedKey | null;
   /** The paste continues after these bytes. */
-  readonly open?: boolean;
+  readonly continues?: boolean;
 } | null;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -64,10 +64,10 @@ export function flushKeys(state: KeyState): { events: InputEvent[]; state: KeySt
 function split(state: KeyState, bytes: Uint8Array, flush: boolean): { events: InputEvent[]; state: KeyState } {
   const all = state.rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([state.rest, bytes]);
   const events: InputEvent[] = [];
-  let pasting = state.pasting && !(flush && all.length === 0);
+  let isPasting = state.isPasting && !(flush && all.length === 0);
   let offset = 0;
   while (offset < all.length) {
-    const step = pasting ? nextPaste(all, offset, offset, flush) : next(all, offset, flush);
+    const step = isPasting ? decodePaste(all, offset, offset, flush) : decodeNext(all, offset, flush);
     if (step === null) break;
     events.push({
       raw: new Uint8Array(all.subarray(offset, offset + step.length)),
@@ -75,33 +75,33 @@ function split(state: KeyState, bytes: Uint8Array, flush: boolean): { events: In
       kind: step.kind,
     });
     offset += step.length;
-    pasting = step.open === true;
+    isPasting = step.continues === true;
     // The rest may contain the beginning of the paste's end.
-    if (pasting) break;
+    if (isPasting) break;
   }
-  return { events, state: { rest: new Uint8Array(all.subarray(offset)), pasting } };
+  return { events, state: { rest: new Uint8Array(all.subarray(offset)), isPasting } };
 }
 
-function next(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
+function decodeNext(bytes: Buffer, offset: number, flush: boolean): DecodedStep {
   const first = bytes[offset] ?? 0;
-  if (first === ESC) return nextEscape(bytes, offset, flush);
+  if (first === ESC) return decodeEscape(bytes, offset, flush);
   if (first < 0x80) return { length: 1, kind: "key", parsed: parseByte(first) };
-  return nextCharacter(bytes, offset, flush);
+  return decodeCharacter(bytes, offset, flush);
 }
 
 /** Parses a single byte (docs/keys.md, In events). */
 function parseByte(byte: number): ParsedKey | null {
-  if (byte === 0x09) return plain("Tab");
-  if (byte === 0x0d) return plain("Enter");
-  if (byte === ESC) return plain("Escape");
-  if (byte === 0x7f) return plain("Backspace");
-  if (byte >= 0x20) return plain(String.fromCharCode(byte));
+  if (byte === 0x09) return unmodified("Tab");
+  if (byte === 0x0d) return unmodified("Enter");
+  if (byte === ESC) return unmodified("Escape");
+  if (byte === 0x7f) return unmodified("Backspace");
+  if (byte >= 0x20) return unmodified(String.fromCharCode(byte));
   if (byte >= 0x01 && byte <= 0x1a) return { key: String.fromCharCode(byte + 0x60), modifiers: ["ctrl"] };
   if (byte >= 0x1c) return { key: String.fromCharCode(byte + 0x40), modifiers: ["ctrl"] };
   return null;
 }
 
-function plain(key: string): ParsedKey {
+function unmodified(key: string): ParsedKey {
   return { key, modifiers: [] };
 }
 
@@ -113,31 +113,31 @@ function withAlt(parsed: ParsedKey | null): ParsedKey | null {
     : { key: parsed.key, modifiers: ["alt", ...parsed.modifiers] };
 }
 
-function nextEscape(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
+function decodeEscape(bytes: Buffer, offset: number, flush: boolean): DecodedStep {
   const second = bytes[offset + 1];
-  if (second === undefined) return flush ? { length: 1, kind: "key", parsed: plain("Escape") } : null;
-  if (second === 0x5b) return nextCsi(bytes, offset, flush);
-  if (second === 0x4f) return nextSs3(bytes, offset, flush);
-  const reply = nextReply(bytes, offset, flush);
+  if (second === undefined) return flush ? { length: 1, kind: "key", parsed: unmodified("Escape") } : null;
+  if (second === 0x5b) return decodeCsi(bytes, offset, flush);
+  if (second === 0x4f) return decodeSs3(bytes, offset, flush);
+  const reply = decodeReply(bytes, offset, flush);
   if (reply !== "none") return reply;
   if (second === ESC) {
     // Escape pressed twice, or Alt with a key that is a sequence itself (as rxvt and the Mac's Terminal send it).
     const third = bytes[offset + 2];
     if (third === undefined && !flush) return null;
-    if (third !== 0x5b && third !== 0x4f) return { length: 1, kind: "key", parsed: plain("Escape") };
+    if (third !== 0x5b && third !== 0x4f) return { length: 1, kind: "key", parsed: unmodified("Escape") };
   }
-  const step = next(bytes, offset + 1, flush);
+  const step = decodeNext(bytes, offset + 1, flush);
   if (step === null) return null;
-  if (step.kind !== "key") return { length: 1, kind: "key", parsed: plain("Escape") };
+  if (step.kind !== "key") return { length: 1, kind: "key", parsed: unmodified("Escape") };
   return { length: step.length + 1, kind: "key", parsed: withAlt(step.parsed) };
 }
 
-function nextCsi(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
-  if (startsWith(bytes, offset, pasteStart)) return nextPaste(bytes, offset, offset + pasteStart.length, flush);
-  if (bytes[offset + 2] === 0x4d) return nextX10Mouse(bytes, offset, flush);
+function decodeCsi(bytes: Buffer, offset: number, flush: boolean): DecodedStep {
+  if (startsWith(bytes, offset, pasteStart)) return decodePaste(bytes, offset, offset + pasteStart.length, flush);
+  if (bytes[offset + 2] === 0x4d) return decodeX10Mouse(bytes, offset, flush);
   // The Linux console encodes F1 to F5 as CSI [ A to CSI [ E.
   let end = bytes[offset + 2] === 0x5b ? offset + 3 : offset + 2;
-  while (end < bytes.length && end - offset < LONGEST_SEQUENCE) {
+  while (end < bytes.length && end - offset < MAX_SEQUENCE_BYTES) {
     const byte = bytes[end] ?? 0;
     if (byte >= 0x40 && byte <= 0x7e) {
       const { parsed, kind } = parseCsi(bytes.toString("latin1", offset + 2, end + 1));
@@ -146,20 +146,20 @@ function nextCsi(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
     if (byte < 0x20 || byte > 0x7e) break;
     end++;
   }
-  const cut = end < bytes.length || end - offset >= LONGEST_SEQUENCE;
+  const cut = end < bytes.length || end - offset >= MAX_SEQUENCE_BYTES;
   return endUnfinished(bytes, offset, end, cut || flush);
 }
 
 /** An unfinished sequence: `ESC [` alone is Alt with the bracket; a longer one has no name. */
-function endUnfinished(bytes: Buffer, offset: number, end: number, final: boolean): DecodedInput {
+function endUnfinished(bytes: Buffer, offset: number, end: number, final: boolean): DecodedStep {
   if (!final) return null;
   if (end - offset === 2) return { length: 2, kind: "key", parsed: withAlt(parseByte(bytes[offset + 1] ?? 0)) };
   return { length: end - offset, kind: "key", parsed: null };
 }
 
-function nextSs3(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
+function decodeSs3(bytes: Buffer, offset: number, flush: boolean): DecodedStep {
   let end = offset + 2;
-  while (end < bytes.length && end - offset < LONGEST_SEQUENCE && isDigit(bytes[end])) end++;
+  while (end < bytes.length && end - offset < MAX_SEQUENCE_BYTES && isDigit(bytes[end])) end++;
   const byte = bytes[end];
   if (byte === undefined) return endUnfinished(bytes, offset, end, flush);
   const parsed = parseSs3(bytes.toString("latin1", offset + 2, end + 1));
@@ -168,7 +168,7 @@ function nextSs3(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
   return { length: end + 1 - offset, kind: "key", parsed };
 }
 
-function nextX10Mouse(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
+function decodeX10Mouse(bytes: Buffer, offset: number, flush: boolean): DecodedStep {
   // Button and coordinates are a byte each, or a character each in UTF-8 mode (1005), in which a byte of 0x80 to 0xff
   // without a continuation is still the plain encoding.
   let end = offset + 3;
@@ -182,27 +182,27 @@ function nextX10Mouse(bytes: Buffer, offset: number, flush: boolean): DecodedInp
 }
 
 /** @param from first possible position of the paste's end */
-function nextPaste(bytes: Buffer, offset: number, from: number, flush: boolean): DecodedInput {
+function decodePaste(bytes: Buffer, offset: number, from: number, flush: boolean): DecodedStep {
   const paste = { kind: "paste", parsed: null } as const;
   const end = bytes.indexOf(pasteEnd, from);
   if (end >= 0) return { ...paste, length: end + pasteEnd.length - offset };
-  if (!flush && bytes.length - offset <= LONGEST_PASTE) return null;
+  if (!flush && bytes.length - offset <= MAX_PASTE_BYTES) return null;
   // The rest may contain part of the end.
-  let kept = Math.min(pasteEnd.length - 1, bytes.length - from);
-  while (kept > 0 && !startsWith(bytes, bytes.length - kept, pasteEnd.slice(0, kept))) kept--;
-  const length = bytes.length - kept - offset;
-  return length === 0 ? { ...paste, length: kept } : { ...paste, length, open: true };
+  let heldBack = Math.min(pasteEnd.length - 1, bytes.length - from);
+  while (heldBack > 0 && !startsWith(bytes, bytes.length - heldBack, pasteEnd.slice(0, heldBack))) heldBack--;
+  const length = bytes.length - heldBack - offset;
+  return length === 0 ? { ...paste, length: heldBack } : { ...paste, length, continues: true };
 }
 
 /** OSC, DCS and APC answers of the terminal. No keyboard input begins like them. */
-function nextReply(bytes: Buffer, offset: number, flush: boolean): DecodedInput | "none" {
+function decodeReply(bytes: Buffer, offset: number, flush: boolean): DecodedStep | "none" {
   const opener = String.fromCharCode(bytes[offset + 1] ?? 0);
   const begin = opener === "]" ? /[0-9]/ : opener === "P" ? /[0-9!>$+|=]/ : opener === "_" ? /G/ : null;
   if (begin === null) return "none";
   const third = bytes[offset + 2];
   if (third === undefined) return flush ? "none" : null;
   if (!begin.test(String.fromCharCode(third))) return "none";
-  for (let end = offset + 3; end < bytes.length && end - offset < LONGEST_REPLY; end++) {
+  for (let end = offset + 3; end < bytes.length && end - offset < MAX_REPLY_BYTES; end++) {
     const byte = bytes[end] ?? 0;
     if (byte === 0x07 && opener === "]") return { length: end + 1 - offset, kind: "reply", parsed: null };
     if (byte === ESC) {
@@ -212,11 +212,11 @@ function nextReply(bytes: Buffer, offset: number, flush: boolean): DecodedInput 
     }
     if (byte < 0x20) return "none";
   }
-  return flush || bytes.length - offset >= LONGEST_REPLY ? "none" : null;
+  return flush || bytes.length - offset >= MAX_REPLY_BYTES ? "none" : null;
 }
 
 /** One character as a person counts them, from UTF-8: includes marks, joiners and skin tones. */
-function nextCharacter(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
+function decodeCharacter(bytes: Buffer, offset: number, flush: boolean): DecodedStep {
   const first = codePointAt(bytes, offset);
   if (first === "unfinished") return flush ? { length: 1, kind: "key", parsed: null } : null;
   if (first === "invalid") return { length: 1, kind: "key", parsed: null };
@@ -224,14 +224,14 @@ function nextCharacter(bytes: Buffer, offset: number, flush: boolean): DecodedIn
   let end = offset + Buffer.byteLength(first);
   while (end < bytes.length && (bytes[end] ?? 0) >= 0x80) {
     const more = codePointAt(bytes, end);
-    if (more === "unfinished" || more === "invalid" || !joins(text, more)) break;
+    if (more === "unfinished" || more === "invalid" || !joinsCharacter(text, more)) break;
     text += more;
     end += Buffer.byteLength(more);
   }
-  return { length: end - offset, kind: "key", parsed: plain(text) };
+  return { length: end - offset, kind: "key", parsed: unmodified(text) };
 }
 
-function joins(before: string, char: string): boolean {
+function joinsCharacter(before: string, char: string): boolean {
   if (before.endsWith(JOINER) || char === JOINER) return true;
   if (/\p{M}|\p{Emoji_Modifier}|[\u{e0020}-\u{e007f}]/u.test(char)) return true;
   return /^\p{Regional_Indicator}$/u.test(before) && /^\p{Regional_Indicator}$/u.test(char);

@@ -112,15 +112,15 @@ function encodeFunctional(name: NamedKey, modifiers: number, modes: KeyModes): s
   const kitty = modes.kittyFlags !== 0;
   const number = /^F(\d+)$/.exec(name)?.[1];
   if (number !== undefined && Number(number) > 12) {
-    if (kitty) return csiU(57376 + Number(number) - 13, modifiers);
+    if (kitty) return encodeCsiU(57376 + Number(number) - 13, modifiers);
     return encodeFunctional(`F${Number(number) - 12}`, modifiers | SHIFT, modes);
   }
   if (kitty && name === "F3") return `\x1b[13${modifiers === 0 ? "" : `;${modifiers + 1}`}~`;
   const final = letterFinals[name];
   if (final !== undefined) {
     if (modifiers !== 0) return `\x1b[1;${modifiers + 1}${final}`;
-    const ss3 = !kitty && (modes.applicationCursor || name.startsWith("F"));
-    return ss3 ? `\x1bO${final}` : `\x1b[${final}`;
+    const usesSs3 = !kitty && (modes.applicationCursor || name.startsWith("F"));
+    return usesSs3 ? `\x1bO${final}` : `\x1b[${final}`;
   }
   return `\x1b[${tildeNumbers[name]}${modifiers === 0 ? "" : `;${modifiers + 1}`}~`;
 }
@@ -130,8 +130,8 @@ function encodeKeypad(
   modifiers: number,
   modes: KeyModes,
 ): string {
-  const kittyKey = (modes.kittyFlags & KITTY_ALL_KEYS) !== 0 || (modes.kittyFlags !== 0 && (modifiers & ~SHIFT) !== 0);
-  if (kittyKey) return csiU(pad.kitty, modifiers);
+  const usesKitty = (modes.kittyFlags & KITTY_ALL_KEYS) !== 0 || (modes.kittyFlags !== 0 && (modifiers & ~SHIFT) !== 0);
+  if (usesKitty) return encodeCsiU(pad.kitty, modifiers);
   if (modes.applicationKeypad) return modifiers === 0 ? `\x1bO${pad.final}` : `\x1bO${modifiers + 1}${pad.final}`;
   if (pad.char === "\r") return encodeControlKey(13, modifiers, modes);
   return encodeCharacter(pad.char, modifiers, modes);
@@ -140,18 +140,18 @@ function encodeKeypad(
 /** Enter, Tab, Escape and Backspace. */
 function encodeControlKey(byte: number, modifiers: number, modes: KeyModes): string {
   const flags = modes.kittyFlags;
-  if ((flags & KITTY_ALL_KEYS) !== 0) return csiU(byte, modifiers);
-  if ((flags & KITTY_DISAMBIGUATE) !== 0 && (byte === 27 || modifiers !== 0)) return csiU(byte, modifiers);
+  if ((flags & KITTY_ALL_KEYS) !== 0) return encodeCsiU(byte, modifiers);
+  if ((flags & KITTY_DISAMBIGUATE) !== 0 && (byte === 27 || modifiers !== 0)) return encodeCsiU(byte, modifiers);
   if (byte === 9 && modifiers === SHIFT) return "\x1b[Z";
   // Level 1 leaves Backspace and Escape unchanged; level 2 encodes every modifier.
   const level = modes.modifyOtherKeys;
   if (modifiers !== 0 && (level === 2 || (level === 1 && (byte === 13 || byte === 9) && modifiers !== ALT))) {
-    return otherKey(byte, modifiers);
+    return encodeOtherKey(byte, modifiers);
   }
-  const lead = (modifiers & ALT) !== 0 ? "\x1b" : "";
-  if (byte === 9 && (modifiers & SHIFT) !== 0) return `${lead}\x1b[Z`;
-  if (byte === 127 && (modifiers & CTRL) !== 0) return `${lead}\b`;
-  return lead + String.fromCharCode(byte);
+  const altPrefix = (modifiers & ALT) !== 0 ? "\x1b" : "";
+  if (byte === 9 && (modifiers & SHIFT) !== 0) return `${altPrefix}\x1b[Z`;
+  if (byte === 127 && (modifiers & CTRL) !== 0) return `${altPrefix}\b`;
+  return altPrefix + String.fromCharCode(byte);
 }
 
 function encodeCharacter(char: string, modifiers: number, modes: KeyModes): string {
@@ -162,21 +162,21 @@ function encodeCharacter(char: string, modifiers: number, modes: KeyModes): stri
   const capital = isCapital(char);
   const lowerCode = capital ? (char.toLowerCase().codePointAt(0) ?? code) : code;
   const flags = modes.kittyFlags;
-  const held = modifiers & ~SHIFT;
-  if ((flags & KITTY_ALL_KEYS) !== 0 || ((flags & KITTY_DISAMBIGUATE) !== 0 && held !== 0)) {
+  const heldModifiers = modifiers & ~SHIFT;
+  if ((flags & KITTY_ALL_KEYS) !== 0 || ((flags & KITTY_DISAMBIGUATE) !== 0 && heldModifiers !== 0)) {
     const shifted = modifiers | (capital ? SHIFT : 0);
     const alternate = (flags & KITTY_ALTERNATES) !== 0 && capital ? `:${code}` : "";
-    const text = (flags & KITTY_TEXT) !== 0 && (flags & KITTY_ALL_KEYS) !== 0 && held === 0 ? `;${code}` : "";
+    const text = (flags & KITTY_TEXT) !== 0 && (flags & KITTY_ALL_KEYS) !== 0 && heldModifiers === 0 ? `;${code}` : "";
     const parameter = shifted !== 0 ? `;${shifted + 1}` : text === "" ? "" : ";";
     return `\x1b[${lowerCode}${alternate}${parameter}${text}u`;
   }
   const control = (modifiers & CTRL) !== 0 ? controlByte(char) : null;
   if (needsOtherKey(char, modifiers, control, modes.modifyOtherKeys)) {
-    const shown = (modifiers & SHIFT) !== 0 ? (char.toUpperCase().codePointAt(0) ?? code) : code;
-    return otherKey(shown, modifiers | (capital ? SHIFT : 0));
+    const reportedCode = (modifiers & SHIFT) !== 0 ? (char.toUpperCase().codePointAt(0) ?? code) : code;
+    return encodeOtherKey(reportedCode, modifiers | (capital ? SHIFT : 0));
   }
-  const lead = (modifiers & ALT) !== 0 ? "\x1b" : "";
-  return lead + (control === null ? char : String.fromCharCode(control));
+  const altPrefix = (modifiers & ALT) !== 0 ? "\x1b" : "";
+  return altPrefix + (control === null ? char : String.fromCharCode(control));
 }
 
 function needsOtherKey(char: string, modifiers: number, control: number | null, level: 0 | 1 | 2): boolean {
@@ -195,10 +195,10 @@ function isCapital(char: string): boolean {
   return char !== char.toLowerCase() && char === char.toUpperCase();
 }
 
-function csiU(code: number, modifiers: number): string {
+function encodeCsiU(code: number, modifiers: number): string {
   return `\x1b[${code}${modifiers === 0 ? "" : `;${modifiers + 1}`}u`;
 }
 
-function otherKey(code: number, modifiers: number): string {
+function encodeOtherKey(code: number, modifiers: number): string {
   return `\x1b[27;${modifiers + 1};${code}~`;
 }

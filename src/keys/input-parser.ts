@@ -15,7 +15,7 @@ const ESC = 0x1b;
 /** The marker's last byte. */
 const TILDE = 0x7e;
 
-export interface Typing {
+export interface InputRequest {
   readonly data?: string | undefined;
   readonly encoding: "utf8" | "base64";
   readonly keys?: readonly string[] | undefined;
@@ -41,7 +41,7 @@ interface DecodedInput {
  * A text of several lines that is to be submitted as one is a paste, where the program has asked for pastes.
  * @throws WshError invalid_request (base64), payload_too_large, unknown_key
  */
-export function decodeInput(typing: Typing, modes: InputModes): DecodedInput {
+export function decodeInput(typing: InputRequest, modes: InputModes): DecodedInput {
   const { data, encoding, keys = [], submit, paste } = typing;
   const bytes = data === undefined ? new Uint8Array() : encoding === "base64" ? fromBase64(data) : encoder.encode(data);
   if (bytes.length > MAX_INPUT_BYTES) {
@@ -50,7 +50,9 @@ export function decodeInput(typing: Typing, modes: InputModes): DecodedInput {
   const isPaste =
     bytes.length > 0 && modes.bracketedPaste && (paste || (submit && modes.takesLines && hasSeveralLines(bytes)));
   return {
-    text: new Uint8Array(Buffer.concat([isPaste ? bracket(bytes) : bytes, encodeKeys(keys.map(parseKeyName), modes)])),
+    text: new Uint8Array(
+      Buffer.concat([isPaste ? bracketPaste(bytes) : bytes, encodeKeys(keys.map(parseKeyName), modes)]),
+    ),
     enter: submit ? encodeKeys([parseKeyName("Enter")], modes) : null,
   };
 }
@@ -62,7 +64,7 @@ function hasSeveralLines(bytes: Uint8Array): boolean {
 }
 
 /** Removes end markers from the text: one would end the paste early and let the rest be typed. */
-function bracket(bytes: Uint8Array): Uint8Array {
+function bracketPaste(bytes: Uint8Array): Uint8Array {
   const inside = new Uint8Array(bytes.length);
   let length = 0;
   for (const byte of bytes) {

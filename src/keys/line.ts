@@ -22,7 +22,7 @@ export interface Words {
 }
 
 /** The words of a line; quotation marks of either kind keep blanks together. */
-export function wordsOf(line: string): Words {
+export function splitWords(line: string): Words {
   const words: Word[] = [];
   let text: string | null = null;
   let from = 0;
@@ -54,7 +54,7 @@ export interface CommandLine {
 
 /** @throws WshError invalid_request */
 export function parseCommandLine(line: string): CommandLine {
-  const { words, open } = wordsOf(line);
+  const { words, open } = splitWords(line);
   if (open !== "") throw new WshError("invalid_request", `unterminated quotation mark ${open}`);
   const [operation, ...rest] = words;
   if (operation === undefined) throw new WshError("invalid_request", "the operation is missing");
@@ -70,7 +70,7 @@ export function parseCommandLine(line: string): CommandLine {
 }
 
 /** A value as a word of a line. */
-export function quoted(value: string): string {
+export function quoteValue(value: string): string {
   if (/^[^\s"']+$/.test(value)) return value;
   return value.includes('"') ? `'${value}'` : `"${value}"`;
 }

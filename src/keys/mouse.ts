@@ -22,7 +22,7 @@ export interface MouseReport {
 }
 
 /** A report, and the properties that decide its receiver. */
-export interface ReadMouse extends MouseReport {
+export interface DecodedMouse extends MouseReport {
   readonly motion: boolean;
   /** A button is down. */
   readonly held: boolean;
@@ -33,8 +33,8 @@ const utf8 = new TextDecoder();
 const utf8Encoder = new TextEncoder();
 
 /** Reads one mouse event with the properties that decide whether a program requested it. */
-export function readReport(bytes: Uint8Array): ReadMouse | null {
-  const report = parseMouse(bytes);
+export function decodeMouse(bytes: Uint8Array): DecodedMouse | null {
+  const report = parseMouseReport(bytes);
   if (report === null) return null;
   const motion = (report.button & MOTION) !== 0;
   const held = motion && (report.button & RELEASE) !== RELEASE;
@@ -43,12 +43,12 @@ export function readReport(bytes: Uint8Array): ReadMouse | null {
 
 /** A report in another encoding; the older ones do not name the released button. */
 export function encodeReport(report: MouseReport): Uint8Array {
-  const known = report.encoding === "sgr" || !report.release;
-  return encodeMouse(known ? report : { ...report, button: (report.button & ~RELEASE) | RELEASE });
+  const isEncodable = report.encoding === "sgr" || !report.release;
+  return encodeMouse(isEncodable ? report : { ...report, button: (report.button & ~RELEASE) | RELEASE });
 }
 
 /** Reads one mouse event; null when the bytes are something else. */
-export function parseMouse(bytes: Uint8Array): MouseReport | null {
+export function parseMouseReport(bytes: Uint8Array): MouseReport | null {
   const text = latin1.decode(bytes);
   if (text.startsWith("\x1b[M")) return parseX10(bytes.subarray(3));
   const match = /^\x1b\[(<?)(\d{1,9});(\d{1,9});(\d{1,9})([Mm])$/.exec(text);
@@ -61,11 +61,11 @@ export function parseMouse(bytes: Uint8Array): MouseReport | null {
 }
 
 function parseX10(body: Uint8Array): MouseReport | null {
-  const wide = body.length > 3;
-  const codes = wide ? Array.from(utf8.decode(body), (char) => char.codePointAt(0) ?? 0) : Array.from(body);
+  const isUtf8 = body.length > 3;
+  const codes = isUtf8 ? Array.from(utf8.decode(body), (char) => char.codePointAt(0) ?? 0) : Array.from(body);
   const [button, col, row, ...more] = codes.map((code) => code - X10_BASE);
   if (button === undefined || col === undefined || row === undefined || more.length > 0) return null;
-  return { button, col, row, release: isX10Release(button), encoding: wide ? "utf8" : "x10" };
+  return { button, col, row, release: isX10Release(button), encoding: isUtf8 ? "utf8" : "x10" };
 }
 
 function isX10Release(button: number): boolean {

@@ -38,7 +38,7 @@ export interface Key {
 /** Highest function key that terminals send. */
 const LAST_FUNCTION_KEY = 24;
 /** Longest name in bytes; a longer one is quoted shortened, and compared with nothing. */
-export const LONGEST_NAME = 40;
+export const MAX_NAME_LENGTH = 40;
 
 const functionKeys = Array.from({ length: LAST_FUNCTION_KEY }, (_, i): NamedKey => `F${i + 1}`);
 const keypadKeys: readonly NamedKey[] = [
@@ -55,12 +55,12 @@ const keypadKeys: readonly NamedKey[] = [
 /** Name in lower case → its spelling, as errors offer it, and its key. */
 export const knownNames = new Map<string, { readonly spelling: string; readonly key: Key }>();
 
-function define(key: Key, ...spellings: readonly string[]): void {
+function defineKey(key: Key, ...spellings: readonly string[]): void {
   for (const spelling of spellings) knownNames.set(spelling.toLowerCase(), { spelling, key });
 }
 
 function defineNamed(name: NamedKey, ...spellings: readonly string[]): void {
-  define({ key: { named: name }, modifiers: 0 }, ...spellings, name);
+  defineKey({ key: { named: name }, modifiers: 0 }, ...spellings, name);
 }
 
 defineNamed("Enter", "Return", "CR");
@@ -80,20 +80,20 @@ defineNamed("Delete", "Del", "DC");
 for (const key of functionKeys) defineNamed(key);
 for (const key of keypadKeys) defineNamed(key, key.replace("KP", "KP_"));
 defineNamed("KPEnter", "KP_Enter", "NumpadEnter");
-define({ key: { char: " " }, modifiers: 0 }, "Space", "Spacebar", "SPC");
-define({ key: { named: "Tab" }, modifiers: SHIFT }, "BTab", "BackTab");
-define({ key: { char: "j" }, modifiers: CTRL }, "LF", "Linefeed");
-define({ key: { char: " " }, modifiers: CTRL }, "NUL", "Null");
-define({ key: { char: "+" }, modifiers: 0 }, "Plus");
-define({ key: { char: "-" }, modifiers: 0 }, "Minus");
+defineKey({ key: { char: " " }, modifiers: 0 }, "Space", "Spacebar", "SPC");
+defineKey({ key: { named: "Tab" }, modifiers: SHIFT }, "BTab", "BackTab");
+defineKey({ key: { char: "j" }, modifiers: CTRL }, "LF", "Linefeed");
+defineKey({ key: { char: " " }, modifiers: CTRL }, "NUL", "Null");
+defineKey({ key: { char: "+" }, modifiers: 0 }, "Plus");
+defineKey({ key: { char: "-" }, modifiers: 0 }, "Minus");
 
 /** Every key that has a name, for the documentation: the name that input events use first, then its synonyms. */
 export function keyNames(): readonly (readonly string[])[] {
   const names = new Map<string, string[]>();
   for (const { spelling, key } of knownNames.values()) {
     const id = JSON.stringify(key);
-    const own = "named" in key.key && key.modifiers === 0 && key.key.named === spelling;
-    names.set(id, own ? [spelling, ...(names.get(id) ?? [])] : [...(names.get(id) ?? []), spelling]);
+    const isOwnSpelling = "named" in key.key && key.modifiers === 0 && key.key.named === spelling;
+    names.set(id, isOwnSpelling ? [spelling, ...(names.get(id) ?? [])] : [...(names.get(id) ?? []), spelling]);
   }
   return [...names.values()];
 }
@@ -119,8 +119,8 @@ let graphemes: Intl.Segmenter | null = null;
 export function isOneCharacter(text: string): boolean {
   if (text.length === 1) return text >= " " && !/[\x7f-\x9f\ud800-\udfff]/.test(text);
   graphemes ??= new Intl.Segmenter();
-  const [first, second] = graphemes.segment(text.slice(0, LONGEST_NAME));
-  return first !== undefined && second === undefined && text.length < LONGEST_NAME && !/\p{Cc}/u.test(text);
+  const [first, second] = graphemes.segment(text.slice(0, MAX_NAME_LENGTH));
+  return first !== undefined && second === undefined && text.length < MAX_NAME_LENGTH && !/\p{Cc}/u.test(text);
 }
 
 /** Reads the modifiers in front: `Ctrl+Alt+`, `C-M-`, `^`. The rest is never empty: the last key may be `+` or `-`. */
@@ -143,11 +143,11 @@ export function findKey(name: string): Key | null {
   const { modifiers, rest } = splitModifiers(name);
   const known = knownNames.get(rest.toLowerCase());
   if (known !== undefined) return { key: known.key.key, modifiers: known.key.modifiers | modifiers };
-  if (isOneCharacter(rest)) return character(rest, modifiers);
+  if (isOneCharacter(rest)) return characterKey(rest, modifiers);
   return null;
 }
 
-function character(char: string, modifiers: number): Key {
+function characterKey(char: string, modifiers: number): Key {
   const lower = char.toLowerCase();
   if ((modifiers & CTRL) !== 0) return { key: { char: lower }, modifiers };
   // Shift and a letter is the capital, also after Alt; Shift and any other character depends on a keyboard's layout.

@@ -4,7 +4,7 @@
  */
 import { editDistance } from "../protocol/edit-distance.ts";
 import { WshError } from "../protocol/errors.ts";
-import { ALT, CTRL, findKey, isOneCharacter, type Key, knownNames, LONGEST_NAME, modifierNames } from "./names.ts";
+import { ALT, CTRL, findKey, isOneCharacter, type Key, knownNames, MAX_NAME_LENGTH, modifierNames } from "./names.ts";
 
 /** Maximum similar names in an error: enough to contain the intended one, few enough to read. */
 const NEAR_NAMES = 5;
@@ -22,24 +22,27 @@ export function parseKeyName(name: string): Key {
 }
 
 function unknownKey(name: string): WshError {
-  const shown = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
-  const near = nearNames(name);
+  const shown = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
+  const near = findNearNames(name);
   const offer = near.length === 0 ? "" : `; near: ${near.join(", ")}`;
   return new WshError("unknown_key", `unknown key ${JSON.stringify(shown)}${offer}`, { key: shown, near });
 }
 
-function nearNames(name: string): string[] {
-  if (name.length === 0 || name.length > LONGEST_NAME) return [];
+function findNearNames(name: string): string[] {
+  if (name.length === 0 || name.length > MAX_NAME_LENGTH) return [];
   const cut = Math.max(name.lastIndexOf("+", name.length - 2), name.lastIndexOf("-", name.length - 2));
   const front = cut < 0 ? "" : correctModifiers(name.slice(0, cut + 1));
   const last = name.slice(cut + 1);
-  const whole = knownNames.get(last.toLowerCase());
-  if (whole !== undefined || isOneCharacter(last)) return front === "" ? [] : [front + (whole?.spelling ?? last)];
+  const exact = knownNames.get(last.toLowerCase());
+  if (exact !== undefined || isOneCharacter(last)) return front === "" ? [] : [front + (exact?.spelling ?? last)];
   const wanted = last.toLowerCase();
-  const scored = [...knownNames].map(([lower, { spelling }]) => ({ spelling, distance: editDistance(wanted, lower) }));
+  const byDistance = [...knownNames].map(([lower, { spelling }]) => ({
+    spelling,
+    distance: editDistance(wanted, lower),
+  }));
   // A short name is similar to every other short name: allow a third of its letters, at least one.
   const allowed = Math.min(NEAR_DISTANCE, Math.max(1, Math.floor(last.length / 2)));
-  return scored
+  return byDistance
     .filter(({ distance }) => distance <= allowed)
     .sort((a, b) => a.distance - b.distance)
     .slice(0, NEAR_NAMES)

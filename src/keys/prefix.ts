@@ -8,7 +8,7 @@
  * changes, replies, key releases and modifier keys do not count as keys.
  */
 import { WshError } from "../protocol/errors.ts";
-import { type Binding, type BoundCall, callsOf, keyName, pressedName } from "./bindings.ts";
+import { type Binding, type BoundCall, callsOf, keyName, pressedKeyName } from "./bindings.ts";
 import { ALT, CTRL, SHIFT } from "./names.ts";
 import { parseKeyName } from "./parse-name.ts";
 import type { KeyTables } from "./tables.ts";
@@ -68,7 +68,7 @@ export interface PrefixContext {
   readonly tables: KeyTables;
   readonly repeatMs: number;
   /** Keys may be looked up without the prefix. */
-  readonly isFree: boolean;
+  readonly acceptsRootKeys: boolean;
   /** Time in ms, on a clock that never goes back. */
   readonly now: number;
 }
@@ -79,7 +79,7 @@ export interface PrefixContext {
  */
 export function parsePrefix(setting: string): Prefix | null {
   if (setting.toLowerCase() === "none") return null;
-  const key = readSetting(setting);
+  const key = parseSetting(setting);
   const held = key.modifiers & (CTRL | ALT);
   const named = "named" in key.key ? key.key.named : null;
   const functionKey = named !== null && /^F\d+$/.test(named);
@@ -99,13 +99,13 @@ export function parsePrefix(setting: string): Prefix | null {
   ];
   const name = "char" in key.key ? key.key.char : key.key.named;
   const parsed = { key: name, modifiers };
-  refuseTwin(parsed);
+  requireDistinctKey(parsed);
   const shown = name === " " ? "Space" : name.length === 1 && held === CTRL ? name.toUpperCase() : name;
   const label = [...modifiers.map((one) => one[0]?.toUpperCase() + one.slice(1)), shown].join("+");
   return { key: parsed, label };
 }
 
-function readSetting(setting: string) {
+function parseSetting(setting: string) {
   try {
     return parseKeyName(setting);
   } catch (error) {
@@ -114,11 +114,11 @@ function readSetting(setting: string) {
 }
 
 /** Ctrl with some keys is another key's byte: a terminal sends Ctrl+I as Tab, Ctrl+M as Enter, Ctrl+[ as Escape. */
-function refuseTwin(key: ParsedKey): void {
+function requireDistinctKey(key: ParsedKey): void {
   if (key.modifiers.length !== 1 || key.modifiers[0] !== "ctrl") return;
-  const twin = { i: "Tab", m: "Enter", "[": "Escape" }[key.key];
-  if (twin === undefined) return;
-  throw new WshError("invalid_setting", `prefix_key Ctrl+${key.key} is the ${twin} key to most terminals`, {
+  const sameKey = { i: "Tab", m: "Enter", "[": "Escape" }[key.key];
+  if (sameKey === undefined) return;
+  throw new WshError("invalid_setting", `prefix_key Ctrl+${key.key} is the ${sameKey} key to most terminals`, {
     hint: "Use another key with Ctrl or Alt, such as Ctrl+\\.",
   });
 }
@@ -127,21 +127,21 @@ function isPrefix(name: string | null, { key }: Prefix): boolean {
   return name !== null && name === keyName(key);
 }
 
-const nothing = new Uint8Array(0);
+const noBytes = new Uint8Array(0);
 
 /** One event of the person's terminal. */
-export function prefixKey(
+export function handleKeyEvent(
   state: TableState,
   event: InputEvent,
   context: PrefixContext,
 ): { state: TableState; action: PrefixAction } {
   const { raw, kind } = event;
   if (kind !== "key" && kind !== "paste") return { state, action: { type: "forward", raw } };
-  const { captured, prefix, tables, isFree, now } = context;
-  const name = pressedName(event);
+  const { captured, prefix, tables, acceptsRootKeys, now } = context;
+  const name = pressedKeyName(event);
   if (captured) {
-    const taken = isPrefix(name, prefix ?? defaultPrefix);
-    return { state: null, action: taken ? { type: "release" } : { type: "forward", raw } };
+    const isReleaseKey = isPrefix(name, prefix ?? defaultPrefix);
+    return { state: null, action: isReleaseKey ? { type: "release" } : { type: "forward", raw } };
   }
   // Pasted text is text, whatever was pressed before.
   if (kind === "paste") return { state: null, action: { type: "forward", raw } };
@@ -150,7 +150,8 @@ export function prefixKey(
   const table = active === null ? undefined : tables.get(active.name);
   const found = name === null ? undefined : table?.get(name);
   if (active !== null && name !== null && found !== undefined) {
-    if (active.takes !== "repeatable" || found.repeat === true) return pressed(active, found, { name, raw }, context);
+    if (active.takes !== "repeatable" || found.repeat === true)
+      return pressTableKey(active, found, { name, raw }, context);
   }
   if (prefix !== null && isPrefix(name, prefix)) {
     if (active?.name === "prefix" && active.takes === "one") return { state: null, action: { type: "detach" } };
@@ -164,33 +165,38 @@ export function prefixKey(
     return { state: entered, action: { type: "wait" } };
   }
   const waits = active !== null && table !== undefined && active.takes !== "repeatable";
-  if (waits && (active.name === "prefix" || name === null || name === "Escape")) return unbound(active.name, name, raw);
+  if (waits && (active.name === "prefix" || name === null || name === "Escape"))
+    return reportUnbound(active.name, name, raw);
   // As in tmux, a key that is not in an own table is looked up without it, and never typed.
-  if (isFree && name !== null && (tables.root.has(name) || tables.copy.has(name))) {
+  if (acceptsRootKeys && name !== null && (tables.root.has(name) || tables.copy.has(name))) {
     const binding = tables.root.get(name);
     if (binding === undefined || !entersTable(binding))
       return { state: null, action: { type: "bound", pressed: { table: "root", key: name, raw } } };
-    return pressed({ ...rootTable, pressed: nothing }, binding, { name, raw }, context);
+    return pressTableKey({ ...rootTable, pressed: noBytes }, binding, { name, raw }, context);
   }
-  return waits ? unbound(active.name, name, raw) : { state: null, action: { type: "forward", raw } };
+  return waits ? reportUnbound(active.name, name, raw) : { state: null, action: { type: "forward", raw } };
 }
 
 const rootTable = { name: "root", until: 0, takes: "one", timeout: 0 } as const;
 
-function unbound(table: string, name: string | null, raw: Uint8Array): { state: TableState; action: PrefixAction } {
+function reportUnbound(
+  table: string,
+  name: string | null,
+  raw: Uint8Array,
+): { state: TableState; action: PrefixAction } {
   const isSilent = name === null || name === "Escape";
   return { state: null, action: { type: "unbound", pressed: isSilent ? null : { table, key: name, raw } } };
 }
 
 /** A key of a table. */
-function pressed(
+function pressTableKey(
   active: ActiveTable,
   binding: Binding,
   { name, raw }: { readonly name: string; readonly raw: Uint8Array },
   { now, repeatMs }: PrefixContext,
 ): { state: TableState; action: PrefixAction } {
   const entered = callsOf(binding).findLast(({ operation }) => operation === "view.table");
-  const state = entered === undefined ? after(active, binding, { now, repeatMs }) : tableEntered(entered, now);
+  const state = entered === undefined ? stateAfterKey(active, binding, { now, repeatMs }) : enterTable(entered, now);
   // A binding that enters another table is handled here, where the next key may already wait.
   if (binding.further === undefined) {
     if (entered !== undefined) return { state, action: { type: "wait" } };
@@ -201,19 +207,19 @@ function pressed(
   return { state, action: { type: "bound", pressed: { table: active.name, key: name, raw } } };
 }
 
-function after(
+function stateAfterKey(
   active: ActiveTable,
   binding: Binding,
   { now, repeatMs }: Pick<PrefixContext, "now" | "repeatMs">,
 ): TableState {
   if (active.takes === "many") return { ...active, until: now + active.timeout };
-  return binding.repeat === true ? { ...active, until: now + repeatMs, takes: "repeatable", pressed: nothing } : null;
+  return binding.repeat === true ? { ...active, until: now + repeatMs, takes: "repeatable", pressed: noBytes } : null;
 }
 
-function tableEntered({ input }: BoundCall, now: number): ActiveTable {
+function enterTable({ input }: BoundCall, now: number): ActiveTable {
   const timeout = typeof input.timeout === "number" && input.timeout > 0 ? input.timeout : Number.POSITIVE_INFINITY;
   const takes = input.stay === true ? "many" : "one";
-  return { name: String(input.table), until: now + timeout, takes, timeout, pressed: nothing };
+  return { name: String(input.table), until: now + timeout, takes, timeout, pressed: noBytes };
 }
 
 function entersTable(binding: Binding): boolean {

@@ -4,7 +4,7 @@
  * characters, such as a large paste, is not decoded.
  */
 import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "./decode.ts";
-import { type Prefix, type PressedKey, prefixKey, type TableState } from "./prefix.ts";
+import { handleKeyEvent, type Prefix, type PressedKey, type TableState } from "./prefix.ts";
 import type { KeyTables } from "./tables.ts";
 import type { InputEvent } from "./types.ts";
 
@@ -19,18 +19,18 @@ interface KeyActions {
   reply(bytes: Uint8Array): void;
   detach(): void;
   /** A table waits for its key: an operation probably follows. */
-  waits?(): void;
+  tableEntered?(): void;
   /** Show the keys of a table, one of which may follow; null: a key was pressed, or the table's time has ended. */
-  help(table: string | null): void;
+  showHelp(table: string | null): void;
   /** A key of a table was pressed, or one that is not in it. */
-  bound(pressed: PressedKey): void;
+  pressTableKey(pressed: PressedKey): void;
   /** Whether keys without the prefix may be bound now; absent: always. */
-  isFree?(): boolean;
+  acceptsRootKeys?(): boolean;
   /** Take the keyboard back from the caller that captured it. */
   release(): void;
 }
 
-interface KeySettings {
+interface KeyReaderSettings {
   readonly key: Prefix | null;
   readonly tables: KeyTables;
   readonly repeatMs: number;
@@ -49,11 +49,11 @@ export class KeyReader {
   private mapTimer: Timer | null = null;
   /** Ends a table when its time has ended. */
   private tableTimer: Timer | null = null;
-  private helping: string | null = null;
+  private shownTable: string | null = null;
 
   constructor(
     /** Read at each key: the settings may change. */
-    private readonly person: KeySettings,
+    private readonly settings: KeyReaderSettings,
     private readonly actions: KeyActions,
   ) {}
 
@@ -71,8 +71,8 @@ export class KeyReader {
     }
     const { events, state } = decodeKeys(this.keys, bytes);
     this.keys = state;
-    this.act(events);
-    this.arm();
+    this.handleEvents(events);
+    this.armTimer();
   }
 
   /** Ends its timers: nothing is read afterwards. */
@@ -87,14 +87,14 @@ export class KeyReader {
     this.timer = null;
     const { events, state } = flushKeys(this.keys);
     this.keys = state;
-    this.act(events);
-    this.arm();
+    this.handleEvents(events);
+    this.armTimer();
   }
 
   /** Sets a timer for an unfinished sequence. */
-  private arm(): void {
+  private armTimer(): void {
     if (!isWaiting(this.keys)) return;
-    const { escapeMs } = this.person;
+    const { escapeMs } = this.settings;
     const { rest } = this.keys;
     const ms = isClipboardPacket(rest) ? PACKET_MS : rest.length === 1 ? 0 : SEQUENCE_MS;
     this.timer = setTimeout(() => this.flush(), Math.max(escapeMs, ms));
@@ -103,8 +103,8 @@ export class KeyReader {
   /** Whether text is passed on without decoding. */
   get passesText(): boolean {
     if (!this.isAtRest) return false;
-    const { key: prefix, tables } = this.person;
-    if (tables.takesText || (prefix !== null && prefix.key.modifiers.length === 0)) return false;
+    const { key: prefix, tables } = this.settings;
+    if (tables.bindsText || (prefix !== null && prefix.key.modifiers.length === 0)) return false;
     return this.table === null || performance.now() >= this.table.until;
   }
 
@@ -112,10 +112,10 @@ export class KeyReader {
     return this.passesText && bytes.every(isText);
   }
 
-  private act(events: readonly InputEvent[]): void {
+  private handleEvents(events: readonly InputEvent[]): void {
     let forward: Uint8Array[] = [];
     const send = (): void => {
-      if (forward.length > 0) this.actions.forward(forward.length === 1 ? (forward[0] ?? EMPTY) : joined(forward));
+      if (forward.length > 0) this.actions.forward(forward.length === 1 ? (forward[0] ?? EMPTY) : concatenate(forward));
       forward = [];
     };
     for (const event of events) {
@@ -123,12 +123,19 @@ export class KeyReader {
         this.actions.reply(event.raw);
         continue;
       }
-      const { captured, person } = this;
-      const { key: prefix, tables, repeatMs } = person;
+      const { captured, settings } = this;
+      const { key: prefix, tables, repeatMs } = settings;
       const now = performance.now();
-      const isFree = tables.hasRoot && this.actions.isFree?.() !== false;
-      const { state, action } = prefixKey(this.table, event, { captured, prefix, tables, repeatMs, now, isFree });
-      this.entered(state, now);
+      const acceptsRootKeys = tables.bindsRoot && this.actions.acceptsRootKeys?.() !== false;
+      const { state, action } = handleKeyEvent(this.table, event, {
+        captured,
+        prefix,
+        tables,
+        repeatMs,
+        now,
+        acceptsRootKeys,
+      });
+      this.setTable(state, now);
       if (action.type === "forward") {
         forward.push(action.raw);
       } else if (action.type !== "wait") {
@@ -138,7 +145,7 @@ export class KeyReader {
           return;
         }
         if (action.type === "bound" || action.type === "unbound") {
-          if (action.pressed !== null) this.actions.bound(action.pressed);
+          if (action.pressed !== null) this.actions.pressTableKey(action.pressed);
         } else {
           // Set at once, without waiting for the session process's report: the next press already goes to the program.
           this.captured = false;
@@ -150,7 +157,7 @@ export class KeyReader {
   }
 
   /** The next key is looked up in this table. Timers run only while a table waits for one. */
-  private entered(state: TableState, now: number): void {
+  private setTable(state: TableState, now: number): void {
     const before = this.table;
     this.table = state;
     if (before === state) return;
@@ -159,18 +166,18 @@ export class KeyReader {
     const waits = state !== null && state.takes !== "repeatable";
     if (!waits || state.name !== before?.name) this.showMap(null);
     if (!waits) return;
-    this.actions.waits?.();
+    this.actions.tableEntered?.();
     if (state.until !== Number.POSITIVE_INFINITY)
-      this.tableTimer = setTimeout(() => this.entered(null, performance.now()), state.until - now);
-    if (this.helping === null) this.mapTimer ??= setTimeout(() => this.showMap(state.name), this.person.keyHelpMs);
+      this.tableTimer = setTimeout(() => this.setTable(null, performance.now()), state.until - now);
+    if (this.shownTable === null) this.mapTimer ??= setTimeout(() => this.showMap(state.name), this.settings.keyHelpMs);
   }
 
   private showMap(table: string | null): void {
     clearTimeout(this.mapTimer ?? undefined);
     this.mapTimer = null;
-    if (table === this.helping) return;
-    this.helping = table;
-    this.actions.help(table);
+    if (table === this.shownTable) return;
+    this.shownTable = table;
+    this.actions.showHelp(table);
   }
 }
 
@@ -186,6 +193,6 @@ function isText(byte: number): boolean {
   return byte >= 0x20 || byte === 0x0d || byte === 0x09 || byte === 0x0a;
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts));
 }

@@ -109,7 +109,7 @@ export function parseCsi(body: string): Sequence {
   if (parameters === "" && (final === "I" || final === "O")) return { kind: "focus", parsed: null };
   if (/^[?>=]/.test(parameters)) return reply;
   if (isReply(parameters, final)) return reply;
-  if (parameters === "[" && final >= "A" && final <= "E") return press(`F${final.charCodeAt(0) - 0x40}`, 0);
+  if (parameters === "[" && final >= "A" && final <= "E") return makeKey(`F${final.charCodeAt(0) - 0x40}`, 0);
   if (!/^[\d;:]*$/.test(parameters)) return unnamed;
   return parseKey(parameters, final);
 }
@@ -123,22 +123,22 @@ function isReply(parameters: string, final: string): boolean {
 
 function parseKey(parameters: string, final: string): Sequence {
   const fields = parameters.split(";").map((field) => field.split(":").map((part) => (part === "" ? 0 : Number(part))));
-  const [codes, held, text] = fields;
+  const [codes, modifierField, text] = fields;
   const code = codes?.[0] ?? 0;
-  const bits = Math.max(0, (held?.[0] ?? 1) - 1) & SHIFT_ALT_CTRL;
-  if (held?.[1] === KITTY_RELEASE) return { kind: "release", parsed: null };
+  const bits = Math.max(0, (modifierField?.[0] ?? 1) - 1) & SHIFT_ALT_CTRL;
+  if (modifierField?.[1] === KITTY_RELEASE) return { kind: "release", parsed: null };
   if (final === "u") return parseCodePoint(code, codes?.[1] ?? 0, bits, text);
-  if (final === "Z") return press("Tab", bits | 1);
+  if (final === "Z") return makeKey("Tab", bits | 1);
   if (final === "~") {
     if (code === 27 && text?.[0] !== undefined) return parseCodePoint(text[0], 0, bits, undefined);
-    return press(tildeKeys[code], bits);
+    return makeKey(tildeKeys[code], bits);
   }
   // rxvt encodes Ctrl as ^ and Ctrl with Shift as @ in the tilde's place, and Shift by lower-case letters.
-  if (final === "^") return press(tildeKeys[code], 4);
-  if (final === "@") return press(tildeKeys[code], 5);
-  if (final >= "a" && final <= "d") return press(letterKeys[final.toUpperCase()], 1);
-  if (final === "E") return press("5", bits);
-  return press(letterKeys[final], bits);
+  if (final === "^") return makeKey(tildeKeys[code], 4);
+  if (final === "@") return makeKey(tildeKeys[code], 5);
+  if (final >= "a" && final <= "d") return makeKey(letterKeys[final.toUpperCase()], 1);
+  if (final === "E") return makeKey("5", bits);
+  return makeKey(letterKeys[final], bits);
 }
 
 /** Kitty's code points of Caps Lock, Scroll Lock, Num Lock, and of Shift to ISO Level 5 Shift, left and right. */
@@ -154,10 +154,10 @@ function parseCodePoint(
   text: readonly (number | undefined)[] | undefined,
 ): Sequence {
   const name = controlNames[code];
-  if (name !== undefined) return press(name, bits);
-  if (code >= KITTY_F13 && code < KITTY_F13 + 12) return press(`F${13 + code - KITTY_F13}`, bits);
-  if (code >= KITTY_KEYPAD_0 && code < KITTY_KEYPAD_0 + 10) return press(String(code - KITTY_KEYPAD_0), bits);
-  if (code in kittyKeypad) return press(kittyKeypad[code], bits);
+  if (name !== undefined) return makeKey(name, bits);
+  if (code >= KITTY_F13 && code < KITTY_F13 + 12) return makeKey(`F${13 + code - KITTY_F13}`, bits);
+  if (code >= KITTY_KEYPAD_0 && code < KITTY_KEYPAD_0 + 10) return makeKey(String(code - KITTY_KEYPAD_0), bits);
+  if (code in kittyKeypad) return makeKey(kittyKeypad[code], bits);
   if (isModifierKey(code)) return { kind: "modifier", parsed: null };
   // The other private code points are media keys and the like, without a name here.
   if (code < 0x20 || code > 0x10ffff || (code >= 0xe000 && code <= 0xf8ff)) return unnamed;
@@ -165,15 +165,15 @@ function parseCodePoint(
   const char = String.fromCodePoint(code);
   // Alt with a capital is the same as `ESC` and the capital.
   if ((bits & 6) === 2 && (bits & 1) !== 0 && char.toUpperCase() !== char.toLowerCase()) {
-    return press(char.toUpperCase(), 2);
+    return makeKey(char.toUpperCase(), 2);
   }
-  if ((bits & ~1) !== 0) return press(char.toLowerCase(), bits | (char === char.toLowerCase() ? 0 : 1));
+  if ((bits & ~1) !== 0) return makeKey(char.toLowerCase(), bits | (char === char.toLowerCase() ? 0 : 1));
   const typed = (text ?? []).filter((point): point is number => point !== undefined && point >= 0x20);
-  if (typed.length > 0 && typed.every((point) => point <= 0x10ffff)) return press(String.fromCodePoint(...typed), 0);
-  if ((bits & 1) === 0) return press(char, 0);
-  if (shifted >= 0x20 && shifted <= 0x10ffff) return press(String.fromCodePoint(shifted), 0);
+  if (typed.length > 0 && typed.every((point) => point <= 0x10ffff)) return makeKey(String.fromCodePoint(...typed), 0);
+  if ((bits & 1) === 0) return makeKey(char, 0);
+  if (shifted >= 0x20 && shifted <= 0x10ffff) return makeKey(String.fromCodePoint(shifted), 0);
   const capital = char.toUpperCase();
-  return capital === char.toLowerCase() ? press(char, bits) : press(capital, 0);
+  return capital === char.toLowerCase() ? makeKey(char, bits) : makeKey(capital, 0);
 }
 
 /** Parses the text after `ESC O`: an optional modifier and the final byte; null when it is not a key. */
@@ -182,11 +182,11 @@ export function parseSs3(body: string): ParsedKey | null {
   const bits = body.length > 1 ? (Number(body.slice(0, -1)) - 1) & SHIFT_ALT_CTRL : 0;
   const digit = final >= "p" && final <= "y" ? String(final.charCodeAt(0) - 0x70) : undefined;
   const name = final === "M" ? "Enter" : (letterKeys[final] ?? keypadCharacters[final] ?? digit);
-  if (name !== undefined) return press(name, bits).parsed;
-  return final >= "a" && final <= "d" ? press(letterKeys[final.toUpperCase()], 4).parsed : null;
+  if (name !== undefined) return makeKey(name, bits).parsed;
+  return final >= "a" && final <= "d" ? makeKey(letterKeys[final.toUpperCase()], 4).parsed : null;
 }
 
-function press(key: string | undefined, bits: number): Sequence {
+function makeKey(key: string | undefined, bits: number): Sequence {
   if (key === undefined) return unnamed;
   const modifiers: Modifier[] = [];
   if ((bits & 4) !== 0) modifiers.push("ctrl");

@@ -12,14 +12,14 @@ export type KeyChanges = Readonly<Record<string, Binding | null>>;
 
 /** Names of own tables: none of them is a key's. */
 const tableName = /^[a-z][a-z0-9_-]{1,31}$/;
-const qualified = /^([a-z][a-z0-9_-]{1,31}):(.+)$/s;
+const qualifiedName = /^([a-z][a-z0-9_-]{1,31}):(.+)$/s;
 /** Keys that text consists of. */
-const isTyped = /^(?:[^+]|\+|Enter|Tab|Backspace|ctrl\+j|[^\x00-\x7f]+)$/s;
+const textKey = /^(?:[^+]|\+|Enter|Tab|Backspace|ctrl\+j|[^\x00-\x7f]+)$/s;
 /** Other keys that every shell and program needs: arrows and the like, Escape, Ctrl with a letter. */
-const isNeeded = /^(?:(?:ctrl\+)?[a-z]|Arrow\w+|Home|End|Page\w+|Insert|Delete|Escape)$/;
+const commonKey = /^(?:(?:ctrl\+)?[a-z]|Arrow\w+|Home|End|Page\w+|Insert|Delete|Escape)$/;
 
 /** Prefix of the operations of copy mode. */
-const COPY = "copy.";
+const COPY_PREFIX = "copy.";
 
 export function isTableName(name: string): boolean {
   return tableName.test(name);
@@ -31,18 +31,18 @@ export function flatKey(table: string, key: string): string {
 }
 
 export function splitFlat(flat: string): { readonly table: string; readonly key: string } {
-  const [, table, key] = qualified.exec(flat) ?? [];
+  const [, table, key] = qualifiedName.exec(flat) ?? [];
   return table === undefined || key === undefined ? { table: "prefix", key: flat } : { table, key };
 }
 
 /** The action of copy mode that an operation is; null for any other one. */
-export function copyModeActionOf(operation: string): CopyModeAction | null {
-  if (!operation.startsWith(COPY)) return null;
-  const action = operation.slice(COPY.length);
+export function parseCopyModeAction(operation: string): CopyModeAction | null {
+  if (!operation.startsWith(COPY_PREFIX)) return null;
+  const action = operation.slice(COPY_PREFIX.length);
   return isCopyModeAction(action) ? action : null;
 }
 
-const none: Bindings = new Map();
+const noBindings: Bindings = new Map();
 
 export class KeyTables {
   /** After the prefix, without it, and in copy mode; the last contains only keys that are not actions of copy mode. */
@@ -50,31 +50,31 @@ export class KeyTables {
   readonly root: Bindings;
   readonly copy: Bindings;
   /** Changes to copy mode's own actions. */
-  readonly look: Readonly<Record<string, CopyModeAction | null>>;
+  readonly copyModeChanges: Readonly<Record<string, CopyModeAction | null>>;
   /** Whether keys are looked up without the prefix at all, and whether keys of text are among them. */
-  readonly hasRoot: boolean;
-  readonly takesText: boolean;
+  readonly bindsRoot: boolean;
+  readonly bindsText: boolean;
   private readonly tables = new Map<string, Map<string, Binding>>();
 
   constructor(changes: KeyChanges) {
-    const look: Record<string, CopyModeAction | null> = {};
+    const copyModeChanges: Record<string, CopyModeAction | null> = {};
     const ownBindings = Object.entries(changes).map(([flat, binding]) => ({ ...splitFlat(flat), binding }));
     for (const { table, key, binding } of ownBindings) {
-      const action = binding === null ? null : copyModeActionOf(binding.operation);
-      if (table === "copy" && (binding === null || action !== null)) look[key] = action;
-      else if (binding !== null) this.tableOf(table).set(key, binding);
+      const action = binding === null ? null : parseCopyModeAction(binding.operation);
+      if (table === "copy" && (binding === null || action !== null)) copyModeChanges[key] = action;
+      else if (binding !== null) this.openTable(table).set(key, binding);
     }
     for (const [key, binding] of defaultBindings)
-      if (!Object.hasOwn(changes, key)) this.tableOf("prefix").set(key, binding);
-    this.prefix = this.get("prefix") ?? none;
-    this.root = this.get("root") ?? none;
-    this.copy = this.get("copy") ?? none;
+      if (!Object.hasOwn(changes, key)) this.openTable("prefix").set(key, binding);
+    this.prefix = this.get("prefix") ?? noBindings;
+    this.root = this.get("root") ?? noBindings;
+    this.copy = this.get("copy") ?? noBindings;
     // A key with another binding loses its action of copy mode.
-    for (const key of this.copy.keys()) look[key] = null;
-    this.look = look;
-    const first = [...this.root.keys(), ...this.copy.keys()];
-    this.hasRoot = first.length > 0;
-    this.takesText = first.some((key) => isTyped.test(key));
+    for (const key of this.copy.keys()) copyModeChanges[key] = null;
+    this.copyModeChanges = copyModeChanges;
+    const rootKeys = [...this.root.keys(), ...this.copy.keys()];
+    this.bindsRoot = rootKeys.length > 0;
+    this.bindsText = rootKeys.some((key) => textKey.test(key));
   }
 
   get(table: string): Bindings | undefined {
@@ -91,11 +91,11 @@ export class KeyTables {
   }
 
   /** Keys bound without the prefix although programs need them, which no program receives. */
-  get missed(): readonly string[] {
-    return [...this.root.keys()].filter((key) => isTyped.test(key) || isNeeded.test(key));
+  get shadowedKeys(): readonly string[] {
+    return [...this.root.keys()].filter((key) => textKey.test(key) || commonKey.test(key));
   }
 
-  private tableOf(name: string): Map<string, Binding> {
+  private openTable(name: string): Map<string, Binding> {
     const table = this.tables.get(name) ?? new Map<string, Binding>();
     this.tables.set(name, table);
     return table;

@@ -17,7 +17,7 @@ interface ViewOperationFacts {
 }
 
 /** By name. */
-const table = {
+const viewOperations = {
   "view.detach": { description: "detach" },
   "view.copy_mode": { description: "copy mode" },
   "view.windows": { description: "sessions, windows, panes" },
@@ -86,16 +86,16 @@ const table = {
   },
 } as const satisfies Readonly<Record<string, ViewOperationFacts>>;
 
-export type ViewOperation = keyof typeof table;
-const facts: Readonly<Record<ViewOperation, ViewOperationFacts>> = table;
+export type ViewOperation = keyof typeof viewOperations;
+const facts: Readonly<Record<ViewOperation, ViewOperationFacts>> = viewOperations;
 
-export const viewOperationNames = Object.keys(table) as readonly ViewOperation[];
+export const viewOperationNames = Object.keys(viewOperations) as readonly ViewOperation[];
 
 export function isViewOperation(name: string): name is ViewOperation {
-  return Object.hasOwn(table, name);
+  return Object.hasOwn(viewOperations, name);
 }
 
-export function viewSays(operation: ViewOperation): string {
+export function describeViewOperation(operation: ViewOperation): string {
   return facts[operation].description;
 }
 
@@ -107,21 +107,22 @@ export function viewParameters(operation: ViewOperation): Readonly<Record<string
  * Parameters as values: text of a line is converted.
  * @throws WshError invalid_request
  */
-export function viewInput(
+export function parseViewInput(
   operation: ViewOperation,
-  written: Readonly<Record<string, unknown>>,
+  given: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
-  const knownParameters = viewParameters(operation);
-  const names = Object.keys(knownParameters);
-  for (const name of Object.keys(written)) {
-    if (Object.hasOwn(knownParameters, name)) continue;
-    const none = names.length === 0 ? `${operation} takes no parameters` : `'${operation}' has no parameter '${name}'`;
-    throw new WshError("invalid_request", none);
+  const parameters = viewParameters(operation);
+  const names = Object.keys(parameters);
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(parameters, name)) continue;
+    const message =
+      names.length === 0 ? `${operation} takes no parameters` : `'${operation}' has no parameter '${name}'`;
+    throw new WshError("invalid_request", message);
   }
   const input: Record<string, unknown> = {};
-  for (const [name, { kind, required }] of Object.entries(knownParameters)) {
-    const value = written[name];
-    if (value !== undefined && value !== "") input[name] = parameterValue(`${operation}: '${name}'`, kind, value);
+  for (const [name, { kind, required }] of Object.entries(parameters)) {
+    const value = given[name];
+    if (value !== undefined && value !== "") input[name] = parseParameter(`${operation}: '${name}'`, kind, value);
     else if (required === true) throw new WshError("invalid_request", `${operation} needs ${name}=NAME`);
   }
   if (operation === "view.run" && (input.run === undefined) === (input.shell === undefined))
@@ -129,7 +130,7 @@ export function viewInput(
   return input;
 }
 
-function parameterValue(where: string, kind: ViewParameterKind, value: unknown): unknown {
+function parseParameter(where: string, kind: ViewParameterKind, value: unknown): unknown {
   const refuse = (expected: string): WshError =>
     new WshError("invalid_request", `${where} is ${JSON.stringify(value)}, expected ${expected}`);
   if (kind === "number") {
@@ -143,7 +144,7 @@ function parameterValue(where: string, kind: ViewParameterKind, value: unknown):
     throw refuse("true or false");
   }
   if (kind === "words") {
-    const words = typeof value === "string" ? wordsIn(value) : value;
+    const words = typeof value === "string" ? parseWords(value) : value;
     const isList = Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === "string");
     if (!isList || words[0] === "") throw refuse("a program and its arguments");
     return words;
@@ -154,7 +155,7 @@ function parameterValue(where: string, kind: ViewParameterKind, value: unknown):
 }
 
 /** `a,b`, or a list in JSON. */
-function wordsIn(text: string): unknown {
+function parseWords(text: string): unknown {
   if (!text.startsWith("[")) return text.split(",");
   return jsonOrNull(text);
 }

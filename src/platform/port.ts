@@ -120,7 +120,7 @@ export interface Terminals {
   /** Path of the terminal behind one of our descriptors; in another mount namespace it may name a different one. */
   path(fd: number): string | null;
   /**
-   * Whether a signal can report input of a terminal that is not read (endpoint/attach/signalled-input.ts). Without it,
+   * Whether a signal can report input of a terminal that is not read (viewer/terminal/signalled-input.ts). Without it,
    * only the client may read a person's terminal: input typed while the client is stopped is not ours.
    */
   readonly signalsInput: boolean;

@@ -1,5 +1,5 @@
 /** The session's only pane as its attached terminals show it: its program's own bytes, or the emulator's screen. */
-import { frameModes } from "../compositor/frame-modes.ts";
+import { toFrameModes } from "../compositor/frame-modes.ts";
 import { withColors } from "../terminal/profile.ts";
 import { rowLines } from "../terminal/rows/row-lines.ts";
 import type { DisplayedContent } from "../viewer/terminal/displayed-content.ts";
@@ -24,7 +24,7 @@ export function shownPane(session: PaneSession): DisplayedContent {
       return terminal.alternate;
     },
     get modes() {
-      return frameModes(terminal.modes, terminal.alternate);
+      return toFrameModes(terminal.modes, terminal.alternate);
     },
     shows: (id) => id === pane.id,
     rings: (id) => id === pane.id,
@@ -41,7 +41,7 @@ export function shownPane(session: PaneSession): DisplayedContent {
     framePlaces() {
       const { rows, cols, title, alternate } = terminal;
       const place = { id: session.pane.id, row: 0, col: 0, rows, cols, active: true, title, alternate };
-      const { mouse } = frameModes(terminal.modes, alternate);
+      const { mouse } = toFrameModes(terminal.modes, alternate);
       return { window: session.window.id, panes: [{ ...place, mouse, ...rowLines(terminal.storedSource) }] };
     },
     whenAtRest: (make) => terminal.whenAtRest(make),
@@ -82,7 +82,7 @@ function pointedPane({ pane }: PaneSession): MouseTargets {
     },
     paneAt: (row, col) => (row >= 0 && row < terminal.rows && col >= 0 && col < terminal.cols ? pane.id : null),
     boxOf: () => ({ row: 0, col: 0, rows: terminal.rows, cols: terminal.cols }),
-    modesOf: () => frameModes(terminal.modes, terminal.alternate),
+    modesOf: () => toFrameModes(terminal.modes, terminal.alternate),
     isInCopyMode: () => false,
     sendTo: (_, bytes) => bytes,
     select: () => {},

@@ -6,7 +6,7 @@
 
 import { type Clock, systemClock } from "../base/clock.ts";
 import { Emitter } from "../base/emitter.ts";
-import { type Layout, statusRow, withStatus } from "../compositor/panel-layout.ts";
+import { type Layout, layoutWithStatus, statusRow } from "../compositor/panel-layout.ts";
 import type { StateLasting } from "../pane/state/state-lifetime.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -187,7 +187,7 @@ export class Session<P extends PaneRef = PaneRef> {
     const { statusLine } = this;
     return statusLine === null
       ? this.elements.layout(outer)
-      : withStatus(statusLine.position, outer, (rest) => this.elements.layout(rest));
+      : layoutWithStatus(statusLine.position, outer, (rest) => this.elements.layout(rest));
   }
 
   /** `@s3` */

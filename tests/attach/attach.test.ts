@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseColor } from "../../src/attach/color-probe.ts";
+import { parseColor } from "../../src/attach/terminal-probe.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";

@@ -1,7 +1,7 @@
 /** State that programs set at a person's terminal is undone on detach; state that cannot be undone never reaches it. */
 import { describe, expect, test } from "bun:test";
-import { type Answers, Probe } from "../../src/attach/color-probe.ts";
 import { capsFromEnvironment, restoreTerminal } from "../../src/attach/render/modes.ts";
+import { type Answers, TerminalProbe } from "../../src/attach/terminal-probe.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
@@ -140,10 +140,12 @@ describe("restored after detaching", () => {
 
   test("keyboard flags that the person's own programs had set are restored", () => {
     const learned: Answers[] = [];
-    const probe = new Probe((answers) => learned.push(answers));
-    expect(new TextDecoder().decode(probe.ask({ depth: false, graphics: false, widths: false }))).toContain("\x1b[?u");
+    const probe = new TerminalProbe((answers) => learned.push(answers));
+    expect(new TextDecoder().decode(probe.buildQuestions({ depth: false, graphics: false, widths: false }))).toContain(
+      "\x1b[?u",
+    );
     for (const answer of ["\x1b[?5u", "\x1b[6;19;9t", "\x1b[6;0;0t", "\x1b[?62;22c"]) {
-      probe.reply(new TextEncoder().encode(answer));
+      probe.handleReply(new TextEncoder().encode(answer));
     }
     expect(learned).toEqual([{ keyboardFlags: 5, colors: { cell: { width: 9, height: 19 } } }]);
     const caps = capsFromEnvironment({ TERM: "xterm-kitty" });

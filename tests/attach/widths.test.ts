@@ -1,9 +1,9 @@
 /** On a terminal that counts the cells of some characters differently, everything else is in its right place. */
 import { describe, expect, test } from "bun:test";
-import { type Answers, Probe } from "../../src/attach/color-probe.ts";
 import { capsFromEnvironment } from "../../src/attach/render/modes.ts";
 import { render } from "../../src/attach/render/render.ts";
-import { usualWidths } from "../../src/attach/width-probe.ts";
+import { type Answers, TerminalProbe } from "../../src/attach/terminal-probe.ts";
+import { defaultWidths } from "../../src/attach/width-probe.ts";
 import { hasAgreedWidth } from "../../src/protocol/agreed-width.ts";
 import { type Frame, initialFrameModes, noEvents } from "../../src/protocol/frame.ts";
 import { type Cell, plainStyle } from "../../src/protocol/grid.ts";
@@ -94,24 +94,24 @@ describe("cells of agreed width", () => {
 describe("the terminal is queried once for its counting", () => {
   function answered(columns: readonly number[]): Answers {
     let learned: Answers = {};
-    const probe = new Probe((answers) => {
+    const probe = new TerminalProbe((answers) => {
       learned = answers;
     });
-    const asked = new TextDecoder().decode(probe.ask({ depth: false, graphics: false, widths: true }));
+    const asked = new TextDecoder().decode(probe.buildQuestions({ depth: false, graphics: false, widths: true }));
     expect(asked.match(/\x1b\[6n/g)).toHaveLength(columns.length);
     // Nothing of it remains: its row is erased in the same write.
     expect(asked.indexOf("\x1b[2;1H\x1b[2K")).toBeGreaterThan(asked.lastIndexOf("\x1b[6n"));
-    for (const col of columns) probe.reply(new TextEncoder().encode(`\x1b[2;${col}R`));
-    probe.reply(new TextEncoder().encode("\x1b[?62c"));
+    for (const col of columns) probe.handleReply(new TextEncoder().encode(`\x1b[2;${col}R`));
+    probe.handleReply(new TextEncoder().encode("\x1b[?62c"));
     return learned;
   }
 
   test("a terminal with clusters is treated as usual", () => {
-    expect(answered([2, 2, 3, 3, 2]).widths).toEqual(usualWidths);
+    expect(answered([2, 2, 3, 3, 2]).widths).toEqual(defaultWidths);
   });
 
   test("one without clusters draws the part that fits, and no more", () => {
-    const widths = answered([2, 2, 5, 5, 3]).widths ?? usualWidths;
+    const widths = answered([2, 2, 5, 5, 3]).widths ?? defaultWidths;
     expect(widths).toEqual({ eastAsian: false, skinTones: false, joined: false, spacingMarks: false });
     const caps = { ...capsFromEnvironment({ TERM: "tmux-256color" }), widths };
     const line: Cell[] = [
@@ -126,7 +126,7 @@ describe("the terminal is queried once for its counting", () => {
   });
 
   test("where narrow characters are drawn wide, the cursor is placed after each of them", () => {
-    const widths = answered([3, 3, 3, 3, 2]).widths ?? usualWidths;
+    const widths = answered([3, 3, 3, 3, 2]).widths ?? defaultWidths;
     expect(widths.eastAsian).toBe(true);
     expect(hasAgreedWidth("─", true)).toBe(false);
     expect(hasAgreedWidth("─")).toBe(true);

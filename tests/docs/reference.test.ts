@@ -5,9 +5,9 @@ import { dirname, join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { generated, withGenerated } from "../../scripts/docs.ts";
 import { defaultBindings } from "../../src/keys/bindings.ts";
-import { configuredBindings } from "../../src/keys/configured.ts";
+import { parseBindings } from "../../src/keys/configured.ts";
 import { parseKeyName } from "../../src/keys/parse-name.ts";
-import { defaultPrefix, parsePrefix, prefixKey } from "../../src/keys/prefix.ts";
+import { defaultPrefix, handleKeyEvent, parsePrefix } from "../../src/keys/prefix.ts";
 import { KeyTables } from "../../src/keys/tables.ts";
 import type { InputEvent } from "../../src/keys/types.ts";
 import { isViewOperation, viewOperationNames } from "../../src/keys/view-operations.ts";
@@ -96,10 +96,17 @@ describe("docs/keys.md", () => {
   });
   /** Effect of the second key after the prefix. */
   const after = (name: string, captured = false): string => {
-    const context = { captured, prefix: defaultPrefix, tables: new KeyTables({}), repeatMs: 500, isFree: true, now: 0 };
-    const first = prefixKey(null, typed("prefix"), context);
+    const context = {
+      captured,
+      prefix: defaultPrefix,
+      tables: new KeyTables({}),
+      repeatMs: 500,
+      acceptsRootKeys: true,
+      now: 0,
+    };
+    const first = handleKeyEvent(null, typed("prefix"), context);
     if (captured) return first.action.type;
-    const { action } = prefixKey(first.state, typed(name), context);
+    const { action } = handleKeyEvent(first.state, typed(name), context);
     return action.type === "forward" ? new TextDecoder().decode(action.raw) : action.type;
   };
 
@@ -147,8 +154,8 @@ describe("docs/coming-from-tmux.md", () => {
   const text = read("docs/coming-from-tmux.md");
   const name = (key: string): string =>
     Object.keys(
-      configuredBindings([{ key, value: "none", path: "", line: 1 }], {
-        line: (line) => ({ ...line, input: {} }),
+      parseBindings([{ key, value: "none", path: "", line: 1 }], {
+        readCall: (line) => ({ ...line, input: {} }),
         check: () => {},
       }),
     )[0] ?? "";

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { nameOf } from "../../src/keys/configured.ts";
+import { bindingName } from "../../src/keys/configured.ts";
 import { parseKeyName } from "../../src/keys/parse-name.ts";
 import { KeyTables } from "../../src/keys/tables.ts";
 import { tmuxPreset } from "../../src/keys/tmux-preset.ts";
@@ -25,7 +25,9 @@ test("at most five of 120 have no counterpart, and the page for tmux users names
 
 test("every key has its listed counterpart", () => {
   const { prefix } = new KeyTables(tmuxPreset);
-  const bound = keyHabits.map(({ tmux }) => `${tmux} ${prefix.get(nameOf(parseKeyName(tmux)))?.operation ?? null}`);
+  const bound = keyHabits.map(
+    ({ tmux }) => `${tmux} ${prefix.get(bindingName(parseKeyName(tmux)))?.operation ?? null}`,
+  );
   expect(bound).toEqual(keyHabits.map(({ tmux, here }) => `${tmux} ${here}`));
 });
 

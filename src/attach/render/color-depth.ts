@@ -30,9 +30,9 @@ export function sgr(style: Style, depth: ColorDepth, fancyUnderlines: boolean): 
   const fg = downConvert(style.fg, depth);
   const bg = downConvert(style.bg, depth);
   const parameters = sgrParameters(style.flags, fg, bg);
-  const plainer = parameters === "" ? "\x1b[m" : `\x1b[0${parameters}m`;
-  if (!fancyUnderlines || (style.flags & UNDERLINE) === 0) return plainer;
+  const basicSgr = parameters === "" ? "\x1b[m" : `\x1b[0${parameters}m`;
+  if (!fancyUnderlines || (style.flags & UNDERLINE) === 0) return basicSgr;
   const { underlineStyle = "single", underlineColor = null } = style;
-  if (underlineStyle === "single" && underlineColor === null) return plainer;
-  return `${plainer}\x1b[${sgrParameters(UNDERLINE, null, null, underlineStyle, downConvert(underlineColor, depth)).slice(1)}m`;
+  if (underlineStyle === "single" && underlineColor === null) return basicSgr;
+  return `${basicSgr}\x1b[${sgrParameters(UNDERLINE, null, null, underlineStyle, downConvert(underlineColor, depth)).slice(1)}m`;
 }

@@ -9,7 +9,7 @@
 import type { FrameModes } from "../../protocol/frame.ts";
 import type { GridCursor } from "../../protocol/grid.ts";
 import type { LastingChange } from "../../protocol/lasting-changes.ts";
-import { type OuterWidths, usualWidths } from "../width-probe.ts";
+import { defaultWidths, type OuterWidths } from "../width-probe.ts";
 import type { ColorDepth } from "./color-depth.ts";
 
 /** The outer terminal's abilities, from its environment and its answers. */
@@ -32,7 +32,7 @@ export interface OuterCaps {
   readonly widths: OuterWidths;
 }
 
-const ttyOnly = /^(dumb|unknown|)$/;
+const unknownTerminals = /^(dumb|unknown|)$/;
 /** Terminals that may print or misread unknown sequences. */
 const consoles = /^(dumb|unknown|linux|vt\d+|)$/;
 
@@ -42,12 +42,12 @@ export function capsFromEnvironment(env: Readonly<Record<string, string | undefi
   return {
     colors: colorDepth(env),
     // A terminal that lacks it ignores it, so it costs only its bytes; the consoles below print nothing either.
-    synchronized: !ttyOnly.test(term) && term !== "linux",
+    synchronized: !unknownTerminals.test(term) && term !== "linux",
     bce: !/^(screen|tmux|dumb|vt100|vt220)/.test(term) && term !== "",
     altScreen: false,
     hyperlinks: !/^(linux|dumb|vt\d+|screen)/.test(term) && term !== "",
-    underlineStyles: !consoles.test(term) && takesControlStrings(env),
-    widths: usualWidths,
+    underlineStyles: !consoles.test(term) && readsControlStrings(env),
+    widths: defaultWidths,
     kittyKeyboard: !consoles.test(term),
   };
 }
@@ -65,7 +65,7 @@ export interface StyleSettings {
 }
 
 /** Abilities with the person's settings, which override the environment. */
-export function capsFor(
+export function capsWithSettings(
   env: Readonly<Record<string, string | undefined>>,
   { colors, underlines }: StyleSettings,
 ): OuterCaps {
@@ -76,7 +76,7 @@ export function capsFor(
 }
 
 /** Terminals with true colour, by their TERM or TERM_PROGRAM. */
-const trueColorNames = /direct|truecolor|24bit|alacritty|contour|foot|ghostty|iterm|kitty|rio\b|vscode|wezterm/i;
+const trueColorTerminals = /direct|truecolor|24bit|alacritty|contour|foot|ghostty|iterm|kitty|rio\b|vscode|wezterm/i;
 
 /**
  * True colour by COLORTERM, otherwise the depth by terminal names. NO_COLOR is not checked: it concerns a program's own
@@ -84,23 +84,23 @@ const trueColorNames = /direct|truecolor|24bit|alacritty|contour|foot|ghostty|it
  */
 export function colorDepth(env: Readonly<Record<string, string | undefined>>): ColorDepth {
   const term = env.TERM ?? "";
-  if (ttyOnly.test(term) || /^vt\d+/.test(term)) return "none";
+  if (unknownTerminals.test(term) || /^vt\d+/.test(term)) return "none";
   if (/^(truecolor|24bit)$/i.test(env.COLORTERM ?? "")) return "truecolor";
   // Inside a multiplexer, TERM_PROGRAM may describe the surrounding terminal.
   const program = /^(screen|tmux)/.test(term) ? "" : (env.TERM_PROGRAM ?? "");
-  if (trueColorNames.test(`${term} ${program}`)) return "truecolor";
+  if (trueColorTerminals.test(`${term} ${program}`)) return "truecolor";
   return /256color/.test(term) ? 256 : 16;
 }
 
 /** Whether device control strings are read; Apple's terminal prints them, GNU screen passes them outwards. */
-export function takesControlStrings(env: Readonly<Record<string, string | undefined>>): boolean {
+export function readsControlStrings(env: Readonly<Record<string, string | undefined>>): boolean {
   const screen = /^screen/.test(env.TERM ?? "") && env.TMUX === undefined;
   return !screen && env.TERM_PROGRAM !== "Apple_Terminal";
 }
 
 /** Whether application commands are ignored, if unknown sequences are; multiplexers use them as a title. */
-export function takesApplicationCommands(env: Readonly<Record<string, string | undefined>>): boolean {
-  return !/^(screen|tmux)/.test(env.TERM ?? "") && takesControlStrings(env) && showsUtf8(env);
+export function ignoresApplicationCommands(env: Readonly<Record<string, string | undefined>>): boolean {
+  return !/^(screen|tmux)/.test(env.TERM ?? "") && readsControlStrings(env) && showsUtf8(env);
 }
 
 /** Bytes that remove images from the terminal's current screen. */
@@ -114,21 +114,21 @@ export function showsUtf8(env: Readonly<Record<string, string | undefined>>): bo
   return locale === "" || /utf-?8/i.test(locale);
 }
 
-const on = (mode: number) => `\x1b[?${mode}h`;
-const off = (mode: number) => `\x1b[?${mode}l`;
+const setMode = (mode: number) => `\x1b[?${mode}h`;
+const resetMode = (mode: number) => `\x1b[?${mode}l`;
 
 /** Bytes that take the terminal from one set of modes to another; null means an unknown set. */
 export function switchModes(prev: FrameModes | null, next: FrameModes, caps: OuterCaps): string {
   // Kitty's flags are separate for each screen.
   const flags = prev?.alternate === next.alternate ? prev.kittyFlags : null;
   let bytes = "";
-  const flag = (mode: number, key: "reverseVideo" | "bracketedPaste" | "focus" | "applicationCursor") => {
-    if (prev?.[key] !== next[key]) bytes += next[key] ? on(mode) : off(mode);
+  const switchFlag = (mode: number, key: "reverseVideo" | "bracketedPaste" | "focus" | "applicationCursor") => {
+    if (prev?.[key] !== next[key]) bytes += next[key] ? setMode(mode) : resetMode(mode);
   };
-  flag(5, "reverseVideo");
-  flag(2004, "bracketedPaste");
-  flag(1004, "focus");
-  flag(1, "applicationCursor");
+  switchFlag(5, "reverseVideo");
+  switchFlag(2004, "bracketedPaste");
+  switchFlag(1004, "focus");
+  switchFlag(1, "applicationCursor");
   if (prev?.applicationKeypad !== next.applicationKeypad) bytes += next.applicationKeypad ? "\x1b=" : "\x1b>";
   bytes += switchMouse(prev, next);
   // Apple's terminal takes it for an underline: attributes are reset after it.
@@ -142,20 +142,20 @@ function switchMouse(prev: FrameModes | null, next: FrameModes): string {
   if (prev?.mouse !== next.mouse) {
     // Resetting any of them turns tracking off in most terminals, so off comes first.
     if (prev === null) bytes += "\x1b[?9;1000;1002;1003l";
-    else if (prev.mouse !== 0) bytes += off(prev.mouse);
-    if (next.mouse !== 0) bytes += on(next.mouse);
+    else if (prev.mouse !== 0) bytes += resetMode(prev.mouse);
+    if (next.mouse !== 0) bytes += setMode(next.mouse);
   }
   if (prev?.mouseEncoding !== next.mouseEncoding) {
     if (prev === null) bytes += "\x1b[?1005;1006;1015;1016l";
-    else if (prev.mouseEncoding !== 0) bytes += off(prev.mouseEncoding);
-    if (next.mouseEncoding !== 0) bytes += on(next.mouseEncoding);
+    else if (prev.mouseEncoding !== 0) bytes += resetMode(prev.mouseEncoding);
+    if (next.mouseEncoding !== 0) bytes += setMode(next.mouseEncoding);
   }
   return bytes;
 }
 
 /** DECSCUSR of the program's cursor; 0, the person's own, when it chose none. */
-export function cursorStyle(cursor: GridCursor, chosen: boolean): string {
-  if (!chosen) return "\x1b[0 q";
+export function cursorStyle(cursor: GridCursor, isChosen: boolean): string {
+  if (!isChosen) return "\x1b[0 q";
   const shape = { block: 1, underline: 3, bar: 5 }[cursor.shape];
   return `\x1b[${cursor.blink ? shape : shape + 1} q`;
 }
@@ -165,22 +165,22 @@ export function cursorStyle(cursor: GridCursor, chosen: boolean): string {
  * Wrapping is off while rendering, so that a character which the terminal draws wider than we expect cannot scroll the
  * screen.
  */
-export const enterRendering =
+export const renderingReset =
   "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7l\x1b[m";
 
 /** Includes modes that a session's programs cannot set: KAM (locks the keyboard) and SRM (echoes locally). */
-const modesOff =
+const modesReset =
   "\x1b[?2026l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015;1016l\x1b[?1004;2004;2031;2048l\x1b[?1;45l\x1b>\x1b[>4;0m" +
   "\x1b[2l\x1b[12h";
-const drawingOff =
+const drawingReset =
   '\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7h\x1b[0"q\x1b[m';
 
 /** Alternate scrolling and the meta key: modes whose initial value is the person's configuration, not a standard's. */
-const OWN_MODES = "1007;1034;1035;1036;1039";
+const PERSON_MODES = "1007;1034;1035;1036;1039";
 
 /** Saves (XTSAVE) and restores (XTRESTORE) the modes whose initial value is unknown. */
-export const saveOwnModes = `\x1b[?${OWN_MODES}s`;
-const restoreOwnModes = `\x1b[?${OWN_MODES}r`;
+export const savePersonModes = `\x1b[?${PERSON_MODES}s`;
+const restorePersonModes = `\x1b[?${PERSON_MODES}r`;
 
 /**
  * Saves and restores the title (XTWINOPS 22 and 23, window and icon); terminals without them ignore them. A program
@@ -194,7 +194,7 @@ export const restoreTitle = "\x1b[23;0t";
 const ALL_LEVELS = 99;
 
 /** Pops every level of kitty's keyboard protocol on the screen in use. */
-function plainKeyboard({ kittyKeyboard }: Pick<OuterCaps, "kittyKeyboard">, flags = 0): string {
+function resetKeyboard({ kittyKeyboard }: Pick<OuterCaps, "kittyKeyboard">, flags = 0): string {
   return kittyKeyboard ? `\x1b[<${ALL_LEVELS}u\x1b[=${flags};1u` : "";
 }
 
@@ -208,12 +208,12 @@ export function enterPassThrough(
   caps: Pick<OuterCaps, "kittyKeyboard">,
   changes: ReadonlySet<LastingChange>,
 ): string {
-  const keyboard = plainKeyboard(caps);
+  const keyboard = resetKeyboard(caps);
   const undone = undoLasting(changes, cols);
   const erase = Array.from({ length: rows }, (_, row) => `\x1b[${row + 1};1H\x1b[2K`).join("");
-  const modes = modesOff.replace("\x1b[?2026l", "");
-  const own = caps.kittyKeyboard ? restoreOwnModes : "";
-  return `${modes}${own}${keyboard}${off(1049)}${keyboard}${drawingOff}${undone}\x1b[0 q${erase}\x1b[H\x1b[?25h`;
+  const modes = modesReset.replace("\x1b[?2026l", "");
+  const own = caps.kittyKeyboard ? restorePersonModes : "";
+  return `${modes}${own}${keyboard}${resetMode(1049)}${keyboard}${drawingReset}${undone}\x1b[0 q${erase}\x1b[H\x1b[?25h`;
 }
 
 interface RestoreOptions {
@@ -223,7 +223,7 @@ interface RestoreOptions {
    */
   readonly alternate: false | "own" | "program" | "maybe";
   /** `saveOwnModes` was written to it earlier. */
-  readonly ownModes?: boolean;
+  readonly hasSavedModes?: boolean;
   /** Kitty's keyboard flags that the person's own programs had set. */
   readonly keyboardFlags?: number;
 }
@@ -234,21 +234,21 @@ interface RestoreOptions {
  * (`maybe`).
  */
 export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, options: RestoreOptions): Uint8Array {
-  const { alternate, ownModes = false, keyboardFlags } = options;
-  const ownReset = ownModes ? restoreOwnModes : "";
+  const { alternate, hasSavedModes = false, keyboardFlags } = options;
+  const ownReset = hasSavedModes ? restorePersonModes : "";
   // Separate for each screen, so written on both.
-  const keyboard = plainKeyboard(caps);
+  const keyboard = resetKeyboard(caps);
   const cursor = "\x1b[0 q\x1b[?25h";
   const bottom = "\x1b[9999;1H";
   const screens = {
-    own: off(1049),
-    program: off(1049) + bottom,
+    own: resetMode(1049),
+    program: resetMode(1049) + bottom,
     // 1049 restores the saved cursor: save it at the bottom, for a terminal that was on the normal screen.
-    maybe: `${bottom}\x1b7${off(1049)}`,
+    maybe: `${bottom}\x1b7${resetMode(1049)}`,
   };
   const screen = alternate === false ? bottom : screens[alternate];
   return new TextEncoder().encode(
-    modesOff + ownReset + keyboard + drawingOff + screen + plainKeyboard(caps, keyboardFlags) + cursor,
+    modesReset + ownReset + keyboard + drawingReset + screen + resetKeyboard(caps, keyboardFlags) + cursor,
   );
 }
 

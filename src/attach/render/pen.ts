@@ -8,15 +8,15 @@
 import { hasAgreedWidth } from "../../protocol/agreed-width.ts";
 import { MAX_GRAPHEME } from "../../protocol/frame.ts";
 import { type Cell, plainStyle, type Style, sameStyle } from "../../protocol/grid.ts";
-import { fitted } from "../width-probe.ts";
+import { fitToWidths } from "../width-probe.ts";
 import { sgr } from "./color-depth.ts";
 import type { OuterCaps } from "./modes.ts";
 
 /** Longest link target that terminals accept, in bytes. */
-const LONGEST_LINK = 2083;
+const MAX_LINK_BYTES = 2083;
 
 /** Begins with a mark or a vowel that needs a base: shown on a blank. A spacing mark follows its base. */
-const baseless = /^(?:\p{Mn}|\p{Me}|[\u1160-\u11ff\ud7b0-\ud7ff])/u;
+const needsBase = /^(?:\p{Mn}|\p{Me}|[\u1160-\u11ff\ud7b0-\ud7ff])/u;
 /** Invisible, and without a cell in most terminals. */
 const invisible = /^\p{Cf}+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u;
@@ -53,19 +53,19 @@ export class Pen {
 
   put(row: number, col: number, cell: Cell): void {
     if (cell.width === 0) return;
-    const certain = hasAgreedWidth(cell.text, this.caps.widths.eastAsian);
+    const isCertain = hasAgreedWidth(cell.text, this.caps.widths.eastAsian);
     // A move keeps terminals from joining it to the preceding character.
-    if (!certain) this.#col = -1;
+    if (!isCertain) this.#col = -1;
     this.#moveTo(row, col);
     this.#setStyle(cell.style);
-    if (!certain) {
+    if (!isCertain) {
       // A terminal that draws it narrower than we expect would leave a cell unchanged.
       this.#bytes += " ".repeat(cell.width);
       this.#col = -1;
       this.#moveTo(row, col);
     }
-    this.#bytes += certain ? cell.text : fitted(printable(cell.text, cell.width), this.caps.widths);
-    this.#col = certain && col + cell.width < this.cols ? col + cell.width : -1;
+    this.#bytes += isCertain ? cell.text : fitToWidths(printable(cell.text, cell.width), this.caps.widths);
+    this.#col = isCertain && col + cell.width < this.cols ? col + cell.width : -1;
   }
 
   /** Whether erasing produces cells of this style. */
@@ -119,8 +119,8 @@ export class Pen {
   }
 
   #setLink(link: string | null): void {
-    const harmless = link !== null && link.length <= LONGEST_LINK && /^[\x21-\x7e]*$/.test(link);
-    this.#bytes += `\x1b]8;;${harmless ? link : ""}\x1b\\`;
+    const isHarmless = link !== null && link.length <= MAX_LINK_BYTES && /^[\x21-\x7e]*$/.test(link);
+    this.#bytes += `\x1b]8;;${isHarmless ? link : ""}\x1b\\`;
     this.#link = link;
   }
 }
@@ -129,5 +129,5 @@ export class Pen {
 function printable(text: string, width: number): string {
   if (text === "" || unprintable.test(text) || invisible.test(text)) return " ".repeat(width);
   const shown = text.length > MAX_GRAPHEME ? text.slice(0, MAX_GRAPHEME) : text;
-  return baseless.test(shown) ? ` ${shown}` : shown;
+  return needsBase.test(shown) ? ` ${shown}` : shown;
 }

@@ -12,15 +12,15 @@ import { hasAgreedWidth } from "../../protocol/agreed-width.ts";
 import type { Frame, FrameEvents } from "../../protocol/frame.ts";
 import type { Cell, Row, Style } from "../../protocol/grid.ts";
 import { blankRow, plainBlank, plainStyle, sameCell, sameStyle } from "../../protocol/grid.ts";
-import { cursorStyle, enterRendering, type OuterCaps, switchModes } from "./modes.ts";
+import { cursorStyle, type OuterCaps, renderingReset, switchModes } from "./modes.ts";
 import { Pen } from "./pen.ts";
 
 /** Unchanged cells between two changed ones up to which rewriting is cheaper than a jump. */
-const JUMP_OVER = 6;
+const MAX_GAP = 6;
 /** Characters of a title; terminals cut or ignore longer ones. */
-const LONGEST_TITLE = 256;
+const MAX_TITLE_CHARS = 256;
 /** Longest clipboard in base64, as OSC 52 allows (xterm's own limit). */
-const LONGEST_CLIPBOARD = 100_000;
+const MAX_CLIPBOARD_CHARS = 100_000;
 
 const utf8 = new TextEncoder();
 
@@ -30,13 +30,13 @@ const utf8 = new TextEncoder();
  * @returns nothing to write when nothing changed
  */
 export function render(prev: Frame | null, next: Frame, events: FrameEvents, caps: OuterCaps): Uint8Array {
-  const switched = prev !== null && prev.modes.alternate !== next.modes.alternate;
-  const sized = prev !== null && prev.rows === next.rows && prev.cols === next.cols;
-  let shown: readonly (Row | null)[] = sized && !switched ? prev.lines : next.lines.map(() => null);
-  const pen = new Pen(next.rows, next.cols, caps, sized && !switched ? placeOf(prev) : null);
+  const hasSwitched = prev !== null && prev.modes.alternate !== next.modes.alternate;
+  const isSameSize = prev !== null && prev.rows === next.rows && prev.cols === next.cols;
+  let shown: readonly (Row | null)[] = isSameSize && !hasSwitched ? prev.lines : next.lines.map(() => null);
+  const pen = new Pen(next.rows, next.cols, caps, isSameSize && !hasSwitched ? cursorPosition(prev) : null);
   // The switch may restore saved attributes and modes, so those are set afterwards.
   const screen = caps.altScreen ? "" : next.modes.alternate ? "\x1b[?1049h" : "\x1b[?1049l";
-  const before = prev === null || switched ? screen + enterRendering : "";
+  const before = prev === null || hasSwitched ? screen + renderingReset : "";
   const scrolls = events.scrolled.length > 0 && !next.modes.alternate && !caps.altScreen;
   const blank = blankRow(next.cols);
   if (scrolls) shown = pushScrolled(pen, shown, events.scrolled, { rows: next.rows, blank });
@@ -44,44 +44,44 @@ export function render(prev: Frame | null, next: Frame, events: FrameEvents, cap
   const rendered = pen.finish();
   const drawn = before + rendered;
   // Usually typed text: written at the cursor, which ends after it.
-  const inPlace =
+  const isInPlace =
     before === "" && pen.moves === 0 && pen.isAt(next.cursor.row, Math.min(next.cursor.col, next.cols - 1));
-  const whole = drawn !== "" && !inPlace;
-  const after = afterRows(prev, next, events, caps, { whole, inPlace: inPlace && drawn !== "" });
+  const hidesCursor = drawn !== "" && !isInPlace;
+  const after = renderState(prev, next, events, caps, { hidesCursor, isInPlace: isInPlace && drawn !== "" });
   if (drawn === "" && after === "") return new Uint8Array(0);
-  const hidden = whole && (prev === null || prev.cursor.visible) ? "\x1b[?25l" : "";
+  const hidden = hidesCursor && (prev === null || prev.cursor.visible) ? "\x1b[?25l" : "";
   const bytes = hidden + drawn + after;
-  return utf8.encode(caps.synchronized && whole ? `\x1b[?2026h${bytes}\x1b[?2026l` : bytes);
+  return utf8.encode(caps.synchronized && hidesCursor ? `\x1b[?2026h${bytes}\x1b[?2026l` : bytes);
 }
 
 /** Where the last frame left the cursor. */
-function placeOf({ cursor, cols }: Frame): { readonly row: number; readonly col: number } {
+function cursorPosition({ cursor, cols }: Frame): { readonly row: number; readonly col: number } {
   return { row: cursor.row, col: Math.min(cursor.col, cols - 1) };
 }
 
 /** Modes, title, bell, clipboard and, last, the cursor. */
-function afterRows(
+function renderState(
   prev: Frame | null,
   next: Frame,
   events: FrameEvents,
   caps: OuterCaps,
   /** `whole`: rows were rendered with the cursor hidden; `inPlace`: only cells that left the cursor in its place. */
-  { whole, inPlace }: { readonly whole: boolean; readonly inPlace: boolean },
+  { hidesCursor, isInPlace }: { readonly hidesCursor: boolean; readonly isInPlace: boolean },
 ): string {
   let bytes = switchModes(prev?.modes ?? null, next.modes, caps);
   if (next.title !== null && next.title !== prev?.title) bytes += `\x1b]2;${cleanTitle(next.title)}\x1b\\`;
   if (events.bell) bytes += "\x07";
-  if (events.clipboard !== null) bytes += clipboard(events.clipboard);
+  if (events.clipboard !== null) bytes += clipboardSequence(events.clipboard);
   const chosen = next.modes.cursorChosen;
   const style = cursorStyle(next.cursor, chosen);
   const before = prev === null ? (chosen ? "" : style) : cursorStyle(prev.cursor, prev.modes.cursorChosen);
   if (style !== before) bytes += style;
   const { row, col, visible } = next.cursor;
-  const moved = prev === null || whole || prev.cursor.row !== row || prev.cursor.col !== col;
-  if (moved && !inPlace) bytes += `\x1b[${row + 1};${Math.min(col, next.cols - 1) + 1}H`;
-  const wasVisible = prev?.cursor.visible === true && !whole;
+  const moved = prev === null || hidesCursor || prev.cursor.row !== row || prev.cursor.col !== col;
+  if (moved && !isInPlace) bytes += `\x1b[${row + 1};${Math.min(col, next.cols - 1) + 1}H`;
+  const wasVisible = prev?.cursor.visible === true && !hidesCursor;
   if (visible && !wasVisible) bytes += "\x1b[?25h";
-  if (!visible && prev?.cursor.visible === true && !whole) bytes += "\x1b[?25l";
+  if (!visible && prev?.cursor.visible === true && !hidesCursor) bytes += "\x1b[?25l";
   return bytes;
 }
 
@@ -115,7 +115,7 @@ function renderRow(pen: Pen, row: number, before: Row | null, line: Row, blank: 
   const erases = before === null && pen.canErase(plainStyle);
   if (erases) pen.eraseFrom(row, 0, plainStyle);
   const shown = erases ? blank : before;
-  const end = blankFrom(line);
+  const end = findBlankTail(line);
   const changed = (col: number) => shown === null || !sameCell(line[col] ?? plainBlank, shown[col]);
   let col = 0;
   while (col < line.length) {
@@ -123,7 +123,7 @@ function renderRow(pen: Pen, row: number, before: Row | null, line: Row, blank: 
       col++;
       continue;
     }
-    const [from, to] = changedSpan(line, shown, col, changed, pen.caps.widths.eastAsian);
+    const [from, to] = findChangedSpan(line, shown, col, changed, pen.caps.widths.eastAsian);
     // Blanks up to the row's end are erased, not written, so that they are not copied from the terminal.
     const erase = to > end && pen.canErase(line[end]?.style ?? plainStyle);
     const last = erase ? Math.max(from, end) : to;
@@ -137,7 +137,7 @@ function renderRow(pen: Pen, row: number, before: Row | null, line: Row, blank: 
 }
 
 /** The changed cells around a column, extended to whole characters on both sides and over short unchanged gaps. */
-function changedSpan(
+function findChangedSpan(
   line: Row,
   shown: Row | null,
   col: number,
@@ -148,26 +148,26 @@ function changedSpan(
   while (from > 0 && (line[from]?.width === 0 || shown?.[from]?.width === 0)) from--;
   let to = col + 1;
   let gap = 0;
-  let odd = false;
+  let isDisputed = false;
   for (let index = from; index < line.length; index++) {
     if (index < to || changed(index)) {
       // This character may have been drawn too wide or too narrow: the cells right of it may be wrong.
-      odd ||= isOdd(line[index], eastAsian) || isOdd(shown?.[index], eastAsian);
+      isDisputed ||= hasDisputedWidth(line[index], eastAsian) || hasDisputedWidth(shown?.[index], eastAsian);
       to = Math.max(to, index + 1);
       gap = 0;
-    } else if (!odd && ++gap > JUMP_OVER) break;
-    if (odd) return [from, line.length];
+    } else if (!isDisputed && ++gap > MAX_GAP) break;
+    if (isDisputed) return [from, line.length];
   }
   while (to < line.length && (line[to]?.width === 0 || shown?.[to]?.width === 0)) to++;
   return [from, to];
 }
 
-function isOdd(cell: Cell | undefined, eastAsian: boolean): boolean {
+function hasDisputedWidth(cell: Cell | undefined, eastAsian: boolean): boolean {
   return cell !== undefined && !hasAgreedWidth(cell.text, eastAsian);
 }
 
 /** First column from which the row is blank in one style that erasing can produce. */
-function blankFrom(line: Row): number {
+function findBlankTail(line: Row): number {
   const last = line.at(-1);
   if (last === undefined) return 0;
   const { style } = last;
@@ -183,10 +183,10 @@ function isBlankIn(cell: Cell | undefined, style: Style): boolean {
 }
 
 function cleanTitle(title: string): string {
-  return title.replace(/[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/gu, "").slice(0, LONGEST_TITLE);
+  return title.replace(/[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/gu, "").slice(0, MAX_TITLE_CHARS);
 }
 
-function clipboard({ selection, base64 }: { readonly selection: string; readonly base64: string }): string {
-  const known = /^[cpqs0-7]{0,8}$/.test(selection) && /^[A-Za-z0-9+/]*={0,2}$/.test(base64);
-  return known && base64.length <= LONGEST_CLIPBOARD ? `\x1b]52;${selection};${base64}\x1b\\` : "";
+function clipboardSequence({ selection, base64 }: { readonly selection: string; readonly base64: string }): string {
+  const isValid = /^[cpqs0-7]{0,8}$/.test(selection) && /^[A-Za-z0-9+/]*={0,2}$/.test(base64);
+  return isValid && base64.length <= MAX_CLIPBOARD_CHARS ? `\x1b]52;${selection};${base64}\x1b\\` : "";
 }

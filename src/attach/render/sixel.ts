@@ -14,17 +14,17 @@ import { LinkedPictures } from "../../terminal/pictures/linked-pictures.ts";
 import type { Pixels } from "../../terminal/pictures/pixels.ts";
 import { decodePng, type PaletteImage } from "../../terminal/pictures/png.ts";
 
-const BAND = 6;
+const BAND_ROWS = 6;
 /** Images whose decoded form is kept: those on a screen. */
 const MAX_DECODED = 8;
 
-interface Cell {
+interface CellSize {
   readonly width: number;
   readonly height: number;
 }
 
 /** Adjacent cells of the screen that show adjacent parts of an image. */
-interface Block {
+interface PicturePart {
   readonly id: number;
   readonly y: number;
   readonly x: number;
@@ -36,9 +36,9 @@ interface Block {
 
 export class SixelPictures {
   private readonly images = new LinkedPictures();
-  private readonly decoded = new Map<Pixels, PaletteImage | null>();
+  private readonly decodedImages = new Map<Pixels, PaletteImage | null>();
 
-  constructor(private readonly cell: Cell) {}
+  constructor(private readonly cell: CellSize) {}
 
   /** Whether a picture was ever received. */
   get isUsed(): boolean {
@@ -54,7 +54,7 @@ export class SixelPictures {
    * The two frames as rendered: pictures are blanks, and cells that showed one are written again.
    * @param prev null: unknown contents
    */
-  beneath(prev: Frame | null, next: Frame): readonly [Frame | null, Frame] {
+  hidePictures(prev: Frame | null, next: Frame): readonly [Frame | null, Frame] {
     const lines = next.lines.map(withoutPictures);
     const before = prev?.lines.map((row, y) => (row === next.lines[y] ? (lines[y] ?? row) : row));
     return [prev === null || before === undefined ? null : { ...prev, lines: before }, { ...next, lines }];
@@ -62,8 +62,8 @@ export class SixelPictures {
 
   /** Draws the parts on rows that differ; empty: nothing to draw. Leaves the cursor unchanged. */
   draw(prev: Frame | null, next: Frame): string {
-    const isSame = prev !== null && prev.modes.alternate === next.modes.alternate && prev.rows === next.rows;
-    const drawn = blocks(next.lines, (y) => !isSame || prev.lines[y] !== next.lines[y]).map((block) => {
+    const isUpdate = prev !== null && prev.modes.alternate === next.modes.alternate && prev.rows === next.rows;
+    const drawn = findParts(next.lines, (y) => !isUpdate || prev.lines[y] !== next.lines[y]).map((block) => {
       const pixels = this.encode(block, next.rows);
       return pixels === "" ? "" : `\x1b[${block.y + 1};${block.x + 1}H${pixels}`;
     });
@@ -71,7 +71,7 @@ export class SixelPictures {
     return all === "" ? "" : `\x1b7${all}\x1b8`;
   }
 
-  private encode({ id, y, cols, rows, fromRow, fromCol }: Block, screenRows: number): string {
+  private encode({ id, y, cols, rows, fromRow, fromCol }: PicturePart, screenRows: number): string {
     const picture = this.images.pictures.get(id);
     const [place] = picture?.places.values() ?? [];
     if (picture === undefined || place === undefined) return "";
@@ -81,7 +81,7 @@ export class SixelPictures {
     const width = cols * cell.width;
     const whole = rows * cell.height;
     // xterm scrolls when the screen has no room for a further band.
-    const height = y + rows < screenRows ? whole : Math.max(0, Math.floor(whole / BAND) - 1) * BAND;
+    const height = y + rows < screenRows ? whole : Math.max(0, Math.floor(whole / BAND_ROWS) - 1) * BAND_ROWS;
     const scale = Math.min((place.cols * cell.width) / image.width, (place.rows * cell.height) / image.height);
     const left = fromCol * cell.width - (place.cols * cell.width - image.width * scale) / 2;
     const top = fromRow * cell.height - (place.rows * cell.height - image.height * scale) / 2;
@@ -98,24 +98,24 @@ export class SixelPictures {
   }
 
   private decode(pixels: Pixels): PaletteImage | null {
-    const known = this.decoded.get(pixels);
-    if (known !== undefined) return known;
-    const [oldest] = this.decoded.keys();
-    if (this.decoded.size >= MAX_DECODED && oldest !== undefined) this.decoded.delete(oldest);
-    const made = decodePng(pixels);
-    this.decoded.set(pixels, made);
-    return made;
+    const cached = this.decodedImages.get(pixels);
+    if (cached !== undefined) return cached;
+    const [oldest] = this.decodedImages.keys();
+    if (this.decodedImages.size >= MAX_DECODED && oldest !== undefined) this.decodedImages.delete(oldest);
+    const image = decodePng(pixels);
+    this.decodedImages.set(pixels, image);
+    return image;
   }
 }
 
 /** The parts in these rows, from top to bottom. */
-function blocks(lines: readonly Row[], isWanted: (y: number) => boolean): Block[] {
-  const all: Block[] = [];
-  let above: Block[] = [];
+function findParts(lines: readonly Row[], isWanted: (y: number) => boolean): PicturePart[] {
+  const all: PicturePart[] = [];
+  let above: PicturePart[] = [];
   for (const [y, row] of lines.entries()) {
-    const here = isWanted(y) ? blocksIn(row, y) : [];
-    above = here.map((block) => {
-      const over = above.find(
+    const partsInRow = isWanted(y) ? findPartsInRow(row, y) : [];
+    above = partsInRow.map((block) => {
+      const upperPart = above.find(
         (each) =>
           each.id === block.id &&
           each.x === block.x &&
@@ -123,23 +123,23 @@ function blocks(lines: readonly Row[], isWanted: (y: number) => boolean): Block[
           each.fromCol === block.fromCol &&
           each.fromRow + each.rows === block.fromRow,
       );
-      if (over === undefined) all.push(block);
-      else over.rows++;
-      return over ?? block;
+      if (upperPart === undefined) all.push(block);
+      else upperPart.rows++;
+      return upperPart ?? block;
     });
   }
   return all;
 }
 
-function blocksIn(row: Row, y: number): Block[] {
-  const found: Block[] = [];
+function findPartsInRow(row: Row, y: number): PicturePart[] {
+  const found: PicturePart[] = [];
   for (let x = 0; x < row.length; ) {
-    const first = partAt(row, x);
+    const first = parsePartCell(row, x);
     let cols = 1;
     if (first !== null) {
       const [id, fromRow, fromCol] = first;
       for (; x + cols < row.length; cols++) {
-        const next = partAt(row, x + cols);
+        const next = parsePartCell(row, x + cols);
         if (next === null || next[0] !== id || next[1] !== fromRow || next[2] !== fromCol + cols) break;
       }
       found.push({ id, y, x, cols, rows: 1, fromRow, fromCol });
@@ -149,7 +149,7 @@ function blocksIn(row: Row, y: number): Block[] {
   return found;
 }
 
-function partAt(row: Row, x: number): readonly [id: number, row: number, col: number] | null {
+function parsePartCell(row: Row, x: number): readonly [id: number, row: number, col: number] | null {
   const text = row[x]?.text ?? "";
   if (!text.startsWith(PLACEHOLDER)) return null;
   const [id = 0, line = 0, col = 0] = text.slice(PLACEHOLDER.length).split(",").map(Number);
@@ -161,9 +161,9 @@ export function encodeSixel({ width, height, numbers, colors }: PaletteImage): s
   let palette = "";
   const registers = new Map<number, number>();
   let bands = "";
-  for (let y = 0; y < height; y += BAND) {
+  for (let y = 0; y < height; y += BAND_ROWS) {
     const used = new Map<number, Uint8Array>();
-    for (let row = 0; row < BAND && y + row < height; row++) {
+    for (let row = 0; row < BAND_ROWS && y + row < height; row++) {
       for (let x = 0; x < width; x++) {
         const number = numbers[(y + row) * width + x] ?? 0;
         if (number === 0) continue;
@@ -174,9 +174,9 @@ export function encodeSixel({ width, height, numbers, colors }: PaletteImage): s
     }
     for (const [number, bits] of used) {
       const register = registers.get(number) ?? registers.size;
-      if (register === registers.size) palette += define(register, colors[number] ?? 0);
+      if (register === registers.size) palette += defineColor(register, colors[number] ?? 0);
       registers.set(number, register);
-      bands += `#${register}${runs(bits)}$`;
+      bands += `#${register}${encodeRuns(bits)}$`;
     }
     bands += "-";
   }
@@ -184,12 +184,12 @@ export function encodeSixel({ width, height, numbers, colors }: PaletteImage): s
 }
 
 /** Colour components, in percent. */
-function define(register: number, color: number): string {
+function defineColor(register: number, color: number): string {
   const levels = [16, 8, 0].map((shift) => Math.round((((color >> shift) & 0xff) * 100) / 255));
   return `#${register};2;${levels.join(";")}`;
 }
 
-function runs(bits: Uint8Array): string {
+function encodeRuns(bits: Uint8Array): string {
   let text = "";
   let end = bits.length;
   while (end > 0 && bits[end - 1] === 0) end--;

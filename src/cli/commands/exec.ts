@@ -3,7 +3,7 @@
  * shell's prompt; otherwise it gets its own session, which stays readable for a while.
  */
 import { type Command, Option } from "commander";
-import { codeOf } from "../../attach/outcome.ts";
+import { exitCode } from "../../attach/outcome.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { SessionSpec } from "../../launch/session-spec.ts";
 import { ownDirectory } from "../../platform/directory.ts";
@@ -211,7 +211,7 @@ async function execAtPrompt(
     return await watchCommand(instance, session, stream, id, options, started.warnings);
   }
   // The shell rejected the text (a syntax error) and has printed the reason.
-  process.exitCode = codeOf(started.exit_code ?? null, started.signal ?? null);
+  process.exitCode = exitCode(started.exit_code ?? null, started.signal ?? null);
   if (options.json === true) return printJson(started);
   const { output = "" } = started;
   await printRendered(output === "" ? "" : `${output.trimEnd()}\n`);
@@ -414,5 +414,5 @@ function reportEnd({ endSubject }: Pick<SessionClient, "endSubject">, thrown: un
 }
 
 function codeOfResult({ state, exit_code, signal }: PipelineStep): number {
-  return state === "lost" || state === "replaced" ? UNKNOWN : codeOf(exit_code, signal);
+  return state === "lost" || state === "replaced" ? UNKNOWN : exitCode(exit_code, signal);
 }

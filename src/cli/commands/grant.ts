@@ -1,7 +1,7 @@
 /** `wsh grant`: lends a sandbox some rights, at a socket of its own (docs/grants.md). */
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { codeOf } from "../../attach/outcome.ts";
+import { exitCode } from "../../attach/outcome.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { actingFor } from "../../platform/child-limits.ts";
 import { canTypeIntoTerminal } from "../../platform/input-insertion.ts";
@@ -105,7 +105,7 @@ async function runInGrant(
   process.on("SIGINT", () => {});
   for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   const code = await child.exited;
-  return child.signalCode === null ? code : codeOf(null, String(child.signalCode));
+  return child.signalCode === null ? code : exitCode(null, String(child.signalCode));
 }
 
 async function paneAt(instance: Instance, target: string): Promise<GrantedPane> {

@@ -28,7 +28,7 @@ export function register(program: Command): void {
       const tables = new KeyTables(bound.changes);
       const note = bindingsNote(bound.changes);
       if (note !== null) complain(note);
-      const copyKeys = copyModeKeys(settings.values.mode_keys, tables.look);
+      const copyKeys = copyModeKeys(settings.values.mode_keys, tables.copyModeChanges);
       const origin = originsOf(bound);
       const shownTables = [...tables.all].filter(([name]) => name !== "prefix" || prefix !== null);
       if (json === true) {

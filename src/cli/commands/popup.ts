@@ -1,6 +1,6 @@
 /** `wsh popup`: runs a program in a popup over a window, and ends with its exit code. */
 import { type Command, Option } from "commander";
-import { codeOf } from "../../attach/outcome.ts";
+import { exitCode } from "../../attach/outcome.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
 import { collect, requireOptions, UsageError } from "../arguments.ts";
@@ -70,7 +70,7 @@ async function open(words: string[], options: PopupOptions, command: Command): P
   if (detach) return;
   const { exit_code = null, signal = null } = result;
   if (exit_code === null && signal === null) complain("the popup was closed before its program ended");
-  process.exitCode = codeOf(exit_code, signal);
+  process.exitCode = exitCode(exit_code, signal);
 }
 
 function printedBy({ output = "", output_base64 }: OperationOutput<"popup.open">): string | Uint8Array {

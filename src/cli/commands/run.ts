@@ -1,7 +1,7 @@
 /** `wsh run`: types a line and prints its result, if the result has an end. */
 import type { Command } from "commander";
 import * as v from "valibot";
-import { codeOf } from "../../attach/outcome.ts";
+import { exitCode } from "../../attach/outcome.ts";
 import type { ConditionInput } from "../../protocol/conditions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -84,5 +84,5 @@ function textOf({ output = "", prompt = "" }: v.InferInput<typeof SoFarSchema>):
 function codeOfRun(result: object): number {
   const { exit_code = null, signal = null, decided_by } = v.parse(EndSchema, result);
   if (decided_by === "timeout") return TIMED_OUT;
-  return exit_code === null && signal === null ? UNKNOWN : codeOf(exit_code, signal);
+  return exit_code === null && signal === null ? UNKNOWN : exitCode(exit_code, signal);
 }

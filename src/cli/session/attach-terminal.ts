@@ -1,7 +1,7 @@
 /** Attaches this process's terminal and reports on stderr how it ended: shared by `wsh` and `wsh attach`. */
 import { type AttachOptions, attach } from "../../attach/attach.ts";
-import { type AttachOutcome, describeOutcome, exitCodeOf } from "../../attach/outcome.ts";
-import { type Person, PersonHere } from "../../attach/person-settings.ts";
+import { type AttachOutcome, describeOutcome, outcomeExitCode } from "../../attach/outcome.ts";
+import { LivePersonSettings, type PersonConfig } from "../../attach/person-settings.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { agentAt } from "../../platform/agent-above.ts";
@@ -26,7 +26,7 @@ export async function attachTerminal(
   instance: Instance,
   options: Omit<
     AttachOptions,
-    "far" | "person" | "agent" | "watch" | "titles" | "copies" | "around" | "brings" | "again"
+    "remoteSession" | "person" | "agent" | "watch" | "titles" | "copies" | "around" | "broughtNames" | "findSocket"
   > & {
     readonly name: string;
     /** The session's number, if known. */
@@ -51,20 +51,20 @@ export async function attachTerminal(
   const faults = [...settings.warnings];
   const first = await personOf(instance, settings, (fault) => faults.push(fault));
   const { prefix } = first;
-  const person = new PersonHere(first, async () => {
+  const person = new LivePersonSettings(first, async () => {
     try {
       return await personOf(instance, loadSettings(instance, { flags, env: process.env }));
     } catch (thrown) {
       return { fault: settingsFault(thrown) };
     }
   });
-  const { outcome, name, terminalTakes } = await attach({
+  const { outcome, name, terminalTookAll } = await attach({
     ...options,
-    ...(remote === undefined ? {} : { far: { machine: remote.machine, leave: leaveHint(prefix) } }),
-    again: (switched) =>
+    ...(remote === undefined ? {} : { remoteSession: { machine: remote.machine, leaveHint: leaveHint(prefix) } }),
+    findSocket: (switched) =>
       remote === undefined ? servedAt(instance, switched ?? options.session) : remote.redial(switched),
     around: surroundingSocket,
-    brings: remote === undefined ? broughtNames(settings.values) : null,
+    broughtNames: remote === undefined ? broughtNames(settings.values) : null,
     person,
     agent: agentAt(process.pid),
     watch: remote === undefined ? undefined : (changed) => void watchConfig(instance.configFile, changed),
@@ -73,9 +73,9 @@ export async function attachTerminal(
   });
   const called = name === null ? options.name : formatPlace({ machine: remote?.machine ?? null, target: name });
   // Printed after the session's screen has gone, where the person can read it.
-  if (terminalTakes) faults.forEach(complain);
-  if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, called))}\n`);
-  return { outcome, exitCode: exitCodeOf(outcome) };
+  if (terminalTookAll) faults.forEach(complain);
+  if (terminalTookAll) process.stderr.write(`${visible(describeOutcome(outcome, called))}\n`);
+  return { outcome, exitCode: outcomeExitCode(outcome) };
 }
 
 /**
@@ -87,7 +87,7 @@ async function personOf(
   instance: Instance,
   settings: LoadedSettings,
   onFault?: (message: string) => void,
-): Promise<Person> {
+): Promise<PersonConfig> {
   const { mode_keys: modeKeys, repeat_time: repeatMs, colours: colors, underlines } = settings.values;
   const { escape_ms: escapeMs, key_help_ms: keyHelpMs } = settings.values;
   const isFlag = settings.originOf("prefix_key").from === "flag";

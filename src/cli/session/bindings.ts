@@ -59,13 +59,13 @@ async function byTmux(
 
 async function configuredKeys({ keys }: LoadedSettings, onFault?: (error: WshError) => void): Promise<KeyChanges> {
   // Loaded only if there is such a table.
-  const [{ configuredBindings }, { TARGET_PARAMETER }, { lineCall, operationNamed, requireTakes }] = await Promise.all([
+  const [{ parseBindings }, { TARGET_PARAMETER }, { lineCall, operationNamed, requireTakes }] = await Promise.all([
     import("../../keys/configured.ts"),
     import("../../keys/line.ts"),
     import("../../operations/line-input.ts"),
   ]);
-  return configuredBindings(keys, {
-    line: (line) => {
+  return parseBindings(keys, {
+    readCall: (line) => {
       const call = lineCall(line, TARGET_PARAMETER);
       requireEffect(operationNamed(call.operation));
       return call;
@@ -74,7 +74,7 @@ async function configuredKeys({ keys }: LoadedSettings, onFault?: (error: WshErr
       requireTakes(operationNamed(name), input);
       requireEffect(operationNamed(name));
     },
-    ...defined({ fault: onFault }),
+    ...defined({ onFault }),
   });
 }
 
@@ -85,9 +85,9 @@ export function ignored({ message }: WshError): string {
 
 /** A warning, in one sentence, about a valid binding that may be a mistake; null: none. */
 export function bindingsNote(changes: KeyChanges): string | null {
-  const { missed } = new KeyTables(changes);
-  if (missed.length === 0) return null;
-  return `without the prefix ${missed.map(keyLabel).join(", ")} ${missed.length === 1 ? "is" : "are"} bound: programs do not get ${missed.length === 1 ? "it" : "them"}`;
+  const { shadowedKeys } = new KeyTables(changes);
+  if (shadowedKeys.length === 0) return null;
+  return `without the prefix ${shadowedKeys.map(keyLabel).join(", ")} ${shadowedKeys.length === 1 ? "is" : "are"} bound: programs do not get ${shadowedKeys.length === 1 ? "it" : "them"}`;
 }
 
 /** The name of the prefix key in tables of bindings; null: there is none, or it is invalid. */

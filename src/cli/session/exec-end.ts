@@ -3,7 +3,7 @@
  * result.
  */
 
-import { codeOf } from "../../attach/outcome.ts";
+import { exitCode } from "../../attach/outcome.ts";
 import { pause } from "../../base/deadline.ts";
 import { RETRY_MS } from "../../cluster/repeated-request.ts";
 import type { OperationOutput } from "../../operations/table.ts";
@@ -29,7 +29,7 @@ export async function printTyped(result: ExecResult, { json }: ExecOptions): Pro
   const { state, exit_code, signal, output = "" } = result;
   for (const warning of result.warnings ?? []) complain(warning);
   const cut = state === "running" || state === "interrupted" || state === "killed";
-  process.exitCode = cut ? TIMED_OUT : state === "finished" ? codeOf(exit_code ?? null, signal ?? null) : UNKNOWN;
+  process.exitCode = cut ? TIMED_OUT : state === "finished" ? exitCode(exit_code ?? null, signal ?? null) : UNKNOWN;
   if (json === true) return printJson(result);
   await printRendered(output === "" ? "" : `${output.trimEnd()}\n`);
 }
@@ -41,7 +41,7 @@ export async function printReady(ready: ExecResult, { json, until = [] }: ExecOp
   for (const warning of ready.warnings ?? []) complain(warning);
   const isMet = until.some((each) => (typeof each === "string" ? each : each.type) === by);
   if (!isMet) {
-    const ended = codeOf(exit_code ?? null, signal ?? null);
+    const ended = exitCode(exit_code ?? null, signal ?? null);
     process.exitCode = by === "timeout" ? TIMED_OUT : isRunning || ended === 0 ? NOT_READY : ended;
     complain(reason ?? (by === "timeout" ? "timed out before the command was ready" : "the command has ended"));
   }

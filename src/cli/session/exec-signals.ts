@@ -1,5 +1,5 @@
 /** Events that end the wait of `wsh exec`: keys, signals and time. */
-import { codeOf } from "../../attach/outcome.ts";
+import { exitCode } from "../../attach/outcome.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { SessionClient } from "./client.ts";
 import type { ExecOptions } from "./exec-options.ts";
@@ -41,11 +41,11 @@ function onEndSignal(end: () => Promise<unknown>): Disposable {
     const listener = (): void => {
       // The wait for the session also ends, and may be first.
       process.on("exit", () => {
-        process.exitCode = codeOf(null, signal);
+        process.exitCode = exitCode(null, signal);
       });
       void end()
         .catch(() => {})
-        .finally(() => process.exit(codeOf(null, signal)));
+        .finally(() => process.exit(exitCode(null, signal)));
     };
     process.on(signal, listener);
     return { signal, listener };

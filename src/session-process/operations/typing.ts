@@ -1,10 +1,10 @@
 /** Types into a pane for a caller: a text, keys, and Enter after them. */
-import { decodeInput, type Typing } from "../../keys/input-parser.ts";
+import { decodeInput, type InputRequest } from "../../keys/input-parser.ts";
 import type { Pane } from "../../pane/pane.ts";
 import type { TypedInput } from "../../pane/submits.ts";
 
 /** @throws WshError invalid_request (base64), payload_too_large, unknown_key */
-export function decodeFor(pane: Pane, typing: Typing): TypedInput {
+export function decodeFor(pane: Pane, typing: InputRequest): TypedInput {
   return decodeInput(typing, { ...pane.terminal.modes, takesLines: !pane.commands.isAtPrompt });
 }
 

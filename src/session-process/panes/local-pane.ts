@@ -7,7 +7,7 @@
  */
 import * as v from "valibot";
 import { composeFrame } from "../../compositor/compose.ts";
-import { frameModes } from "../../compositor/frame-modes.ts";
+import { toFrameModes } from "../../compositor/frame-modes.ts";
 import { KeyTables } from "../../keys/tables.ts";
 import type { Pane } from "../../pane/pane.ts";
 import type { TerminalColors } from "../../protocol/attach.ts";
@@ -185,7 +185,7 @@ export class LocalPane implements PlacedPane {
     const { current } = this.picture;
     if (current !== null) return current.modes;
     const { terminal } = this.pane;
-    const modes = frameModes(terminal.modes, terminal.alternate);
+    const modes = toFrameModes(terminal.modes, terminal.alternate);
     return this.copyMode.isOn ? this.copyMode.modes(modes) : modes;
   }
 
@@ -357,16 +357,16 @@ export class LocalPane implements PlacedPane {
     const looked: LayerPicture["screen"] = this.overlayLayer.isShown ? this.overlayLayer.screen : null;
     const grid = looked?.grid ?? terminal.grid();
     const more = { modes: this.modes, title: terminal.title, places: this.shown.framePlaces() };
-    const { sign } = this.overlayLayer;
-    if (sign === null && this.isPlainBelow) return { ...grid, ...more };
+    const { sign: lastRowText } = this.overlayLayer;
+    if (lastRowText === null && this.isPlainBelow) return { ...grid, ...more };
     const { offset: _, ...frame } = composeFrame({
       grid,
       layout: ownSession.layout,
       overlays: ownSession.elements.overlays(),
       panels: ownSession.elements.panels(),
       outer: ownSession.size,
-      sign,
-      note: false,
+      lastRowText,
+      showsSize: false,
       ascii: false,
     });
     return { ...frame, ...more };

@@ -1,6 +1,6 @@
 /** The positions of a window's panes for drawing, and for a page. */
 import type { PaneLabel } from "../../compositor/border-titles.ts";
-import type { PlacedPane, WindowPlaces } from "../../compositor/window.ts";
+import type { PlacedPane, WindowPlacement } from "../../compositor/window.ts";
 import { defined } from "../../protocol/defined.ts";
 import type { FramePlaces } from "../../protocol/frame.ts";
 import { windowId } from "../../protocol/names.ts";
@@ -24,7 +24,7 @@ interface PlacedWindow {
 }
 
 /** @param asKnown with texts as of the last checks of the programs */
-export function windowPlacesOf(self: PlacedWindow, asKnown = false): WindowPlaces {
+export function windowPlacesOf(self: PlacedWindow, asKnown = false): WindowPlacement {
   const { placement, window } = self;
   const panes = panesIn(window).flatMap((id): PlacedPane[] => {
     const box = placement.boxes.get(id);

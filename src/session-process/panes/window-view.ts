@@ -7,7 +7,7 @@
  */
 
 import type { Layout } from "../../compositor/panel-layout.ts";
-import { WindowCanvas, type WindowPlaces } from "../../compositor/window.ts";
+import { WindowCanvas, type WindowPlacement } from "../../compositor/window.ts";
 import type { OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import { type FrameModes, type FramePlaces, initialFrameModes } from "../../protocol/frame.ts";
@@ -47,7 +47,7 @@ export class WindowView implements DisplayedContent {
   private readonly canvases = { utf8: new WindowCanvas(false), ascii: new WindowCanvas(true) };
   readonly mouseTargets: MouseTargets;
   placement: Placement;
-  private places: WindowPlaces;
+  private places: WindowPlacement;
   layout: Layout | null = null;
   private waitingForPicture: (() => void)[] | null = null;
   private holdTimer: Timer | null = null;
@@ -217,7 +217,7 @@ export class WindowView implements DisplayedContent {
     const { single } = this;
     if (single !== null) return single.pane.terminal.grid();
     const canvas = ascii ? this.canvases.ascii : this.canvases.utf8;
-    canvas.place(this.places);
+    canvas.setPlacement(this.places);
     return canvas.grid((pane) => this.arrangement.placed.get(pane)?.frame ?? null);
   }
 
@@ -279,7 +279,7 @@ export class WindowView implements DisplayedContent {
     this.notifyListeners((listener) => listener.resizing());
   }
 
-  private placesOf(): WindowPlaces {
+  private placesOf(): WindowPlacement {
     return windowPlacesOf(this);
   }
 

@@ -8,7 +8,7 @@
 
 import type { RE2JS } from "re2js";
 import { type CopyModeAction, copyModeActions, copyModeKeys, type ModeKeys } from "../../keys/copy-table.ts";
-import { parseMouse } from "../../keys/mouse.ts";
+import { parseMouseReport } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
 import type { CopyModeAct, CopyModeInput } from "../../protocol/copy-mode.ts";
 import type { Grid } from "../../protocol/grid.ts";
@@ -135,7 +135,7 @@ export class CopyMode {
       return event.parsed?.key === "Escape" && event.parsed.modifiers.length === 0;
     }
     if (event.kind === "mouse") {
-      const report = parseMouse(event.raw);
+      const report = parseMouseReport(event.raw);
       if (report !== null) this.pointing.report(report);
     } else if (event.kind === "paste") this.typeIntoPrompt(pastedLine(event.raw));
     else if (event.kind === "key") this.handleKey(event.parsed ?? nulKey(event.raw));

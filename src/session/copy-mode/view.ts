@@ -4,7 +4,7 @@
  */
 import { Canvas } from "../../compositor/canvas.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
-import { inLook, plainLook, theme } from "../../compositor/theme.ts";
+import { colorlessStyle, restyleCell, theme } from "../../compositor/theme.ts";
 import { type Cell, type Grid, plainStyle, type Row, type Style } from "../../protocol/grid.ts";
 import type { ThemeRole } from "../../protocol/theme.ts";
 import type { Search } from "./search.ts";
@@ -49,7 +49,7 @@ export function passingLabel(news: number): string {
 }
 
 export function drawCopyMode({ text, top, cursor, selection, search, label, prompt, isPlain }: CopyModeState): Grid {
-  const look = (role: ThemeRole): Style => (isPlain ? plainLook(theme[role]) : theme[role]);
+  const look = (role: ThemeRole): Style => (isPlain ? colorlessStyle(theme[role]) : theme[role]);
   const { rows, cols } = text.source;
   const canvas = new Canvas(rows, cols);
   let position = { row: 0, col: 0 };
@@ -71,7 +71,7 @@ export function drawCopyMode({ text, top, cursor, selection, search, label, prom
       const last = Math.max(chosen[1], chosen[0] === chosen[1] ? chosen[0] + 1 : chosen[1]);
       for (let col = chosen[0]; col < last; col++) {
         const cell = shown[col - begin];
-        if (cell !== undefined) shown[col - begin] = inLook(cell, look("selection"));
+        if (cell !== undefined) shown[col - begin] = restyleCell(cell, look("selection"));
       }
     }
     canvas.putRow(y, shown);
@@ -118,7 +118,7 @@ function highlightMatches(
     const isCurrent = from === cursor;
     for (let col = Math.max(from, begin); col < Math.min(to, begin + shown.length); col++) {
       const cell = shown[col - begin];
-      if (cell !== undefined) shown[col - begin] = inLook(cell, isCurrent ? looks.current : looks.match);
+      if (cell !== undefined) shown[col - begin] = restyleCell(cell, isCurrent ? looks.current : looks.match);
     }
   }
 }

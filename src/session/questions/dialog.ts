@@ -6,7 +6,7 @@
  * Ctrl+C or a click dismiss.
  */
 import type { DialogContent, DialogLayout } from "../../compositor/dialog.ts";
-import { parseMouse } from "../../keys/mouse.ts";
+import { parseMouseReport } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/question.ts";
@@ -173,8 +173,8 @@ function withChange(state: DialogState, change: Partial<DialogState>): DialogSte
   return { type: "changed", state: { ...state, ...change } };
 }
 
-function scroll(state: DialogState, { lastScroll }: DialogLayout, by: number): DialogStep {
-  return withChange(state, { scroll: Math.max(0, Math.min(lastScroll, state.scroll + by)) });
+function scroll(state: DialogState, { maxScroll }: DialogLayout, by: number): DialogStep {
+  return withChange(state, { scroll: Math.max(0, Math.min(maxScroll, state.scroll + by)) });
 }
 
 function submit(question: Question, state: DialogState): DialogStep {
@@ -226,7 +226,7 @@ function stepOf(state: DialogState | null): DialogStep {
 }
 
 function click(question: Question, state: DialogState, raw: Uint8Array, layout: DialogLayout): DialogStep {
-  const report = parseMouse(raw);
+  const report = parseMouseReport(raw);
   if (report === null || report.release) return noStep;
   if (report.button === WHEEL_UP) return scroll(state, layout, -1);
   if (report.button === WHEEL_DOWN) return scroll(state, layout, 1);

@@ -1,5 +1,5 @@
 /** Converts key names between tmux and wsh's key tables. Pure. */
-import { nameOf } from "../../keys/configured.ts";
+import { bindingName } from "../../keys/configured.ts";
 import { parseKeyName } from "../../keys/parse-name.ts";
 import { parsePrefix } from "../../keys/prefix.ts";
 import { TmuxError } from "../error.ts";
@@ -34,7 +34,7 @@ export function boundName(given: string): string {
   const typed = keyNamed(given);
   try {
     if (typed === null) throw new TmuxError("unknown");
-    return nameOf(parseKeyName("key" in typed ? typed.key : typed.text));
+    return bindingName(parseKeyName("key" in typed ? typed.key : typed.text));
   } catch {
     throw new TmuxError(`unknown key: ${given}`);
   }

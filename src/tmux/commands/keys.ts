@@ -1,6 +1,6 @@
 /** Commands on key bindings: bind, unbind, list. Attached terminals use these bindings in preference to wsh's own. */
 import { defaultBindings } from "../../keys/bindings.ts";
-import { nameOf } from "../../keys/configured.ts";
+import { bindingName } from "../../keys/configured.ts";
 import { parseKeyName } from "../../keys/parse-name.ts";
 import { tmuxPresetFor } from "../../keys/tmux-preset.ts";
 import { defined } from "../../protocol/defined.ts";
@@ -190,7 +190,7 @@ function noteLines(run: Run, args: Arguments, only: string | null): readonly str
 /** The key in the notation of the settings. */
 function ownName(key: string): string | null {
   try {
-    return nameOf(parseKeyName(key));
+    return bindingName(parseKeyName(key));
   } catch {
     return null;
   }

@@ -4,7 +4,7 @@
  */
 import type { Instance } from "../../instance/paths.ts";
 import type { Binding } from "../../keys/bindings.ts";
-import { bindingOfLine } from "../../keys/configured.ts";
+import { parseBindingLine } from "../../keys/configured.ts";
 import { TARGET_PARAMETER } from "../../keys/line.ts";
 import type { Operation } from "../../operations/define.ts";
 import { lineCall } from "../../operations/line-input.ts";
@@ -23,7 +23,7 @@ const answering = /^(exec|run|ask|process|history|checkpoint|sessions|commands)\
 
 /** @param answer replaces `%%` in parameters @throws WshError invalid_request, unknown_method */
 export function bindingOfPaletteLine(line: string, answer: string | null = null): Binding {
-  return bindingOfLine(line, { line: (each) => lineCall(each, TARGET_PARAMETER) }, answer);
+  return parseBindingLine(line, { readCall: (each) => lineCall(each, TARGET_PARAMETER) }, answer);
 }
 
 /** The answer, if the person should see it; else null. */

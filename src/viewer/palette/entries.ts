@@ -2,7 +2,12 @@
 import { type Bindings, bindingRows } from "../../keys/bindings.ts";
 import { TARGET_PARAMETER } from "../../keys/line.ts";
 import { keyNames } from "../../keys/names.ts";
-import { isViewOperation, viewOperationNames, viewParameters, viewSays } from "../../keys/view-operations.ts";
+import {
+  describeViewOperation,
+  isViewOperation,
+  viewOperationNames,
+  viewParameters,
+} from "../../keys/view-operations.ts";
 import { type Parameter, parametersOf } from "../../operations/parameters.ts";
 import { may } from "../../operations/rights.ts";
 import { findOperation, operations } from "../../operations/table.ts";
@@ -58,7 +63,11 @@ export function knownFor(
       .join(" ");
   };
   const mayCall = operations.filter((each) => may(by, each, each.scope === "server" ? null : (by.caller.only ?? null)));
-  const ownEntries = viewOperationNames.map((name) => ({ name, description: viewSays(name), ends: false }));
+  const ownEntries = viewOperationNames.map((name) => ({
+    name,
+    description: describeViewOperation(name),
+    ends: false,
+  }));
   const all = [
     ...ownEntries,
     ...mayCall.map(({ name, summary, ends }) => ({ name, description: summary, ends: ends !== undefined })),

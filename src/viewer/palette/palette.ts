@@ -5,13 +5,13 @@
  * Invariants: only a line that is complete when Enter is pressed is called; a running call can be cancelled; only
  * Escape, Ctrl+C or a finished call closes it.
  */
-import { inAscii } from "../../compositor/ascii.ts";
+import { toAscii } from "../../compositor/ascii.ts";
 import { Canvas, type CanvasBox } from "../../compositor/canvas.ts";
 import { visibleInput, wrap } from "../../compositor/dialog.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
-import { wordsOf } from "../../keys/line.ts";
-import { type MouseReport, parseMouse } from "../../keys/mouse.ts";
+import { splitWords } from "../../keys/line.ts";
+import { type MouseReport, parseMouseReport } from "../../keys/mouse.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import { MAX_LINE } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -97,7 +97,7 @@ export class Palette implements OwnDialog {
       return "open";
     }
     if (event.kind === "paste") this.edit(insertText(this.line, pastedText(event), MAX_LINE));
-    if (event.kind === "mouse") this.clicked(parseMouse(event.raw));
+    if (event.kind === "mouse") this.clicked(parseMouseReport(event.raw));
     if (event.kind !== "key" || event.parsed === null) return "open";
     if (isEscape) {
       if (this.answer === null) return "closed";
@@ -204,12 +204,12 @@ export class Palette implements OwnDialog {
 
   /** Whether the line lacks something that the person must fill in. */
   private isWanting(): boolean {
-    return this.missing.length > 0 || wordsOf(textOfLine(this.line)).words.some(({ text }) => text.endsWith("="));
+    return this.missing.length > 0 || splitWords(textOfLine(this.line)).words.some(({ text }) => text.endsWith("="));
   }
 
   /** Required parameters that are not in the line. */
   private get missing(): string[] {
-    const [operation, ...given] = wordsOf(textOfLine(this.line)).words.map(({ text }) => text);
+    const [operation, ...given] = splitWords(textOfLine(this.line)).words.map(({ text }) => text);
     const needed = this.port.entries.parameters(operation ?? "")?.filter(({ required }) => required) ?? [];
     return needed.map(({ name }) => name).filter((name) => !given.some((word) => word.startsWith(`${name}=`)));
   }
@@ -236,7 +236,7 @@ export class Palette implements OwnDialog {
 
   draw(frame: Frame, ascii: boolean): Frame {
     const { rows, cols } = frame;
-    const sign = ascii ? inAscii : (text: string): string => text;
+    const sign = ascii ? toAscii : (text: string): string => text;
     const height = Math.min(rows, this.answer === null ? ROWS : RESULT_ROWS);
     const top = rows - height;
     const canvas = new Canvas(rows, cols);

@@ -8,7 +8,7 @@
 import fs from "node:fs";
 import { checkOwnFile, replaceOwnFile } from "../../instance/owned-files.ts";
 import { hasStateDir, type Instance } from "../../instance/paths.ts";
-import { parseCommandLine, quoted, TARGET_PARAMETER } from "../../keys/line.ts";
+import { parseCommandLine, quoteValue, TARGET_PARAMETER } from "../../keys/line.ts";
 import type { Parameter } from "../../operations/parameters.ts";
 
 /** Maximum stored lines, and characters of one: about a screen, and a typed line. */
@@ -28,7 +28,7 @@ export function keepable(line: string, parameters: readonly Pick<Parameter, "nam
     const parameter = parameters.find((each) => each.name === name);
     const isOpen =
       !names.has(name) && (parameter === undefined || !(parameter.isPlain || parameter.values.includes(value)));
-    return isOpen || value === "" ? `${name}=` : `${name}=${quoted(value)}`;
+    return isOpen || value === "" ? `${name}=` : `${name}=${quoteValue(value)}`;
   });
   const kept = [operation, ...words].join(" ");
   return kept.length > MAX_CHARS ? operation : kept;

@@ -2,7 +2,7 @@
  * Completions at the caret of a line of the command palette: operations by a few letters of their name or description,
  * then their parameters, then values. Pure.
  */
-import { quoted, TARGET_PARAMETER, type Word, wordsOf } from "../../keys/line.ts";
+import { quoteValue, splitWords, TARGET_PARAMETER, type Word } from "../../keys/line.ts";
 import { fuzzyRanked } from "../../protocol/fuzzy.ts";
 
 export interface KnownOperation {
@@ -64,7 +64,7 @@ const placeParameters: ReadonlySet<string> = new Set([
 ]);
 
 export function suggest(line: string, caret: number, entries: PaletteEntries): Offer {
-  const { words } = wordsOf(line);
+  const { words } = splitWords(line);
   const index = words.findIndex(({ from, to }) => from <= caret && caret <= to);
   const word: Word = words[index] ?? { text: "", from: caret, to: caret };
   const [first] = words;
@@ -130,7 +130,7 @@ function values(word: Word, position: number, parameters: readonly KnownParamete
     ({ description }) => description,
   ).map(
     ({ text, description }): Suggestion => ({
-      text: `${name}=${quoted(front + text)}`,
+      text: `${name}=${quoteValue(front + text)}`,
       label: text,
       description,
       keys: "",

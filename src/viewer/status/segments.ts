@@ -1,8 +1,8 @@
 /** The segments of the status line as groups of styled text: a group is a window, an agent, a command's output. Pure. */
 
 import type { ThemedSpan } from "../../compositor/compose.ts";
-import { cleanText, clusters, cutTo, textOf, widthOf } from "../../compositor/graphemes.ts";
-import { lookOver, roleOver, theme } from "../../compositor/theme.ts";
+import { cellWidth, cleanText, clusters, clusterText, cutToWidth } from "../../compositor/graphemes.ts";
+import { applySpec, roleStyleOn, theme } from "../../compositor/theme.ts";
 import type { Style } from "../../protocol/grid.ts";
 import { automaticName, type PaneInfo, type WindowInfo } from "../../protocol/session.ts";
 import {
@@ -125,7 +125,7 @@ export function clockPeriod(segments: readonly Segment[]): number | null {
 const oneLine = (text: string): string => cleanText(text).replace(/\s+/g, " ");
 
 function short(text: string, cells: number): string {
-  return textOf(cutTo(cells, clusters(oneLine(text).trim())));
+  return clusterText(cutToWidth(cells, clusters(oneLine(text).trim())));
 }
 
 /** @param base the style of the segment */
@@ -134,7 +134,7 @@ function group(base: Style, text: string, target?: StatusTarget): Group {
 }
 
 function groupOf(spans: readonly ThemedSpan[], target?: StatusTarget): Group {
-  const width = spans.reduce((sum, { text }) => sum + widthOf(clusters(text)), 0);
+  const width = spans.reduce((sum, { text }) => sum + cellWidth(clusters(text)), 0);
   return { spans, width, ...(target === undefined ? {} : { target }) };
 }
 
@@ -146,29 +146,29 @@ export function cutGroup(whole: Group, cells: number): Group {
   for (const span of whole.spans) {
     const text = clusters(span.text);
     // The next span would be cut away whole: this one gets the ellipsis.
-    const isLast = widthOf(text) >= room;
-    spans.push({ ...span, text: textOf(isLast ? cutTo(room, [...text, { text: " ", width: 1 }]) : text) });
+    const isLast = cellWidth(text) >= room;
+    spans.push({ ...span, text: clusterText(isLast ? cutToWidth(room, [...text, { text: " ", width: 1 }]) : text) });
     if (isLast) break;
-    room -= widthOf(text);
+    room -= cellWidth(text);
   }
   return groupOf(spans, whole.target);
 }
 
 /** The style of a segment, over that of the line. */
 export function baseStyle({ look }: Pick<Segment, "look">): Style {
-  return look === null ? theme.status : lookOver(theme.status, look);
+  return look === null ? theme.status : applySpec(theme.status, look);
 }
 
 /** @param isShort without names of windows in the background */
 export function groupsOf(segment: Segment, facts: StatusFacts, isShort: boolean): Group[] {
   const { kind, width } = segment;
   const base = baseStyle(segment);
-  const alert = roleOver(base, "status_alert");
+  const alert = roleStyleOn(base, "status_alert");
   const name = (text: string): string => short(text, width ?? LONGEST_NAME);
   const cut = (made: Group): Group => (width === null ? made : cutGroup(made, width));
   switch (kind) {
     case "session":
-      return [group(roleOver(base, "status_current"), ` ${name(facts.session)} `, { kind: "session" })];
+      return [group(roleStyleOn(base, "status_current"), ` ${name(facts.session)} `, { kind: "session" })];
     case "windows":
       return [
         ...facts.windows.map((window) => windowGroup(segment, window, { facts, isShort, base })),
@@ -278,8 +278,8 @@ function windowGroup(segment: Segment, window: WindowInfo, { facts, isShort, bas
   const own = windowMarkNames.filter((mark) => hasMark(mark, window, facts)).map((mark) => segment.marks[mark]);
   const { index, active } = window;
   const role: ThemeRole = active ? "status_current" : "status";
-  const first = active ? roleOver(base, role) : base;
-  const style = own.reduce((below, { look }) => (look === null ? below : lookOver(below, look)), first);
+  const first = active ? roleStyleOn(base, role) : base;
+  const style = own.reduce((below, { look }) => (look === null ? below : applySpec(below, look)), first);
   const name = isShort && !active ? "" : `:${short(window.name, segment.width ?? LONGEST_NAME)}`;
   const signs = own.map(({ sign }) => sign).join("");
   const text = `${index}${name}${signs}${hiddenIn(window)}`;
@@ -303,11 +303,11 @@ function typingTexts(windows: readonly WindowInfo[], short: (name: string) => st
 }
 
 function outputGroups({ text, failed }: CommandOutput, segment: Segment, base: Style): Group[] {
-  const spans = ansiText(text).map(({ text, look }) => ({ text, style: lookOver(base, look) }));
+  const spans = ansiText(text).map(({ text, look }) => ({ text, style: applySpec(base, look) }));
   const output = cutGroup(groupOf(spans), segment.width ?? usualSegment.width);
   const blank = { text: " ", style: base };
   const shown = output.width === 0 ? [] : [groupOf([blank, ...output.spans, blank])];
   if (failed === "") return shown;
   const label = segment.command?.label ?? "";
-  return [...shown, group(roleOver(base, "status_alert"), ` ${label}: ${failed} `)];
+  return [...shown, group(roleStyleOn(base, "status_alert"), ` ${label}: ${failed} `)];
 }

@@ -7,7 +7,7 @@
  * `dispose`. Changes are shown at most every UPDATE_MS.
  */
 
-import { statusThemeText } from "../../compositor/theme.ts";
+import { serializeStatusTheme } from "../../compositor/theme.ts";
 import { hostname } from "../../instance/hostname.ts";
 import { accountName } from "../../platform/account.ts";
 import { isNewsKind, type NewsKind } from "../../protocol/attention.ts";
@@ -272,5 +272,5 @@ function gist(facts: StatusFacts, segments: readonly Segment[]): string {
   const outputs = segments.flatMap(({ command }) => (command === null ? [] : [output(command)]));
   const period = clockPeriod(segments);
   const time = period === null ? "" : Math.floor(now.getTime() / period);
-  return JSON.stringify([shown, rest, outputs, time, statusThemeText()]);
+  return JSON.stringify([shown, rest, outputs, time, serializeStatusTheme()]);
 }

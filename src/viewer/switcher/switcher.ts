@@ -4,12 +4,12 @@
  *
  * Owns the timer that refreshes list and preview, which ends when it is closed.
  */
-import { inAscii } from "../../compositor/ascii.ts";
+import { toAscii } from "../../compositor/ascii.ts";
 import { Canvas } from "../../compositor/canvas.ts";
 import { visibleInput } from "../../compositor/dialog.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
-import { type MouseReport, parseMouse } from "../../keys/mouse.ts";
+import { type MouseReport, parseMouseReport } from "../../keys/mouse.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
@@ -82,7 +82,7 @@ export class Switcher implements OwnDialog {
 
   draw(frame: Frame, ascii: boolean): Frame {
     const { rows, cols } = frame;
-    const sign = ascii ? inAscii : (line: string): string => line;
+    const sign = ascii ? toAscii : (line: string): string => line;
     const canvas = new Canvas(rows, cols);
     for (let row = 0; row < rows; row++) canvas.putRow(row, blankRow(cols));
     const box = { row: 0, col: 0, height: rows, width: cols };
@@ -142,7 +142,7 @@ export class Switcher implements OwnDialog {
       if ((kind === "key" || kind === "paste") && this.heldEvents.length < MAX_HELD) this.heldEvents.push(event);
       return "open";
     }
-    if (kind === "mouse") this.clicked(parseMouse(event.raw));
+    if (kind === "mouse") this.clicked(parseMouseReport(event.raw));
     if (kind === "paste") this.pasted(event);
     if (kind !== "key" || parsed === null) return "open";
     const { key, modifiers } = parsed;

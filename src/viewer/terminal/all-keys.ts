@@ -2,8 +2,8 @@
  * The whole table of keys over a terminal, until the next key, which is handled as usual unless it is one that people
  * use to leave such a list. A click runs its row.
  */
-import { drawKeyMap, type KeyMapRow, keyMapRowAt, layoutKeyMap } from "../../compositor/key-map.ts";
-import { parseMouse } from "../../keys/mouse.ts";
+import { drawKeyMap, findKeyMapRow, type KeyMapRow, layoutKeyMap } from "../../compositor/key-map.ts";
+import { parseMouseReport } from "../../keys/mouse.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import type { OwnDialog } from "./overlay-layer.ts";
 
@@ -18,7 +18,7 @@ export function allKeys(
   rows: readonly KeyMapRow[],
   clicked: (row: KeyMapRow | null) => void,
 ): OwnDialog {
-  let from = 0;
+  let firstLine = 0;
   const detach = { keys: [prefix], description: "detach" };
   const isBound = rows.some(({ keys }) => keys.some((key) => key.toLowerCase() === prefix.toLowerCase()));
   const table: KeyMapRow[] = isBound ? [...rows] : [detach, ...rows];
@@ -26,25 +26,25 @@ export function allKeys(
     draw: (frame: Frame, ascii: boolean) =>
       drawKeyMap(frame, table, {
         title: `Keys after ${prefix}`,
-        more: "Up and Down scroll",
-        from,
-        whole: true,
+        moreHint: "Up and Down scroll",
+        firstLine,
+        fillsTerminal: true,
         ascii,
       }),
     pressed({ kind, parsed, raw }, size) {
       const { lines } = layoutKeyMap(table, size);
       const page = Math.max(1, size.rows - 1);
       const scroll = (step: number): "open" => {
-        from = Math.max(0, Math.min(from + step, lines - page));
+        firstLine = Math.max(0, Math.min(firstLine + step, lines - page));
         return "open";
       };
       if (kind === "mouse") {
-        const report = parseMouse(raw);
+        const report = parseMouseReport(raw);
         if (report === null || report.release) return "open";
         const { button } = report;
         if (button === WHEEL_UP || button === WHEEL_UP + 1) return scroll(button === WHEEL_UP ? -NOTCH : NOTCH);
         const at = { row: report.row - 1, col: report.col - 1 };
-        const row = button === 0 ? keyMapRowAt(table, { from, whole: true }, size, at) : null;
+        const row = button === 0 ? findKeyMapRow(table, { firstLine, fillsTerminal: true }, size, at) : null;
         if (row === null) return "open";
         clicked(row === detach ? null : row);
         return "closed";

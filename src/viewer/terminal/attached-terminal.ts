@@ -169,10 +169,10 @@ export class TerminalStream implements Viewer {
       forward: (bytes) => this.typing.handleInput(bytes),
       reply: (bytes) => void this.clipboardImage.take(bytes),
       detach: () => this.detach(),
-      waits: () => session.events.emit("keyAwaited", undefined),
-      help: (table) => this.ownView.showMap(table),
-      isFree: () => this.ownView.isFree,
-      bound: ({ table, key, raw }) => this.ownView.press({ table, key, bytes: [...raw] }),
+      tableEntered: () => session.events.emit("keyAwaited", undefined),
+      showHelp: (table) => this.ownView.showMap(table),
+      acceptsRootKeys: () => this.ownView.isFree,
+      pressTableKey: ({ table, key, raw }) => this.ownView.press({ table, key, bytes: [...raw] }),
       release: () => {
         session.keyboard.release();
         session.elements.unfocus();

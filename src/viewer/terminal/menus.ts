@@ -1,5 +1,5 @@
 /** The menus of the right mouse button: for a pane, a window of the status line, and the session. Pure. */
-import { type ViewOperation, viewSays } from "../../keys/view-operations.ts";
+import { describeViewOperation, type ViewOperation } from "../../keys/view-operations.ts";
 import type { StatusTarget } from "../../session/types.ts";
 
 export interface Menu {
@@ -8,7 +8,7 @@ export interface Menu {
   readonly items: readonly { readonly description: string; readonly line: string }[];
 }
 
-const view = (line: ViewOperation) => ({ description: viewSays(line), line });
+const view = (line: ViewOperation) => ({ description: describeViewOperation(line), line });
 const newWindow = { description: "new window", line: "window.create focus=true" };
 
 const session: Menu = {

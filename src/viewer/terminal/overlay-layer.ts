@@ -5,7 +5,7 @@
  * Owns the timer of a message, which ends with `close`.
  */
 import { drawKeyMap } from "../../compositor/key-map.ts";
-import { drawNotice, message } from "../../compositor/notices.ts";
+import { drawNotice, messageText } from "../../compositor/notices.ts";
 import { bindingRows } from "../../keys/bindings.ts";
 import type { KeyTables } from "../../keys/tables.ts";
 import type { InputEvent } from "../../keys/types.ts";
@@ -69,7 +69,7 @@ export class OverlayLayer implements LayerPicture {
 
   /** While a search is typed in the last row, a message of an earlier key is not drawn over it. */
   get sign(): string | null {
-    return this.text === null || this.open !== null || this.port.copyMode.isTyping ? null : message(this.text);
+    return this.text === null || this.open !== null || this.port.copyMode.isTyping ? null : messageText(this.text);
   }
 
   /** The open dialog. */
@@ -125,12 +125,12 @@ export class OverlayLayer implements LayerPicture {
     if (this.open !== null) {
       const modes = ownModes(frame.modes, this.port.mouse.isAllowed ? 1000 : 0);
       const drawn = { ...this.open.draw(frame, ascii), modes };
-      return this.text === null ? drawn : drawNotice(drawn, message(this.text), ascii);
+      return this.text === null ? drawn : drawNotice(drawn, messageText(this.text), ascii);
     }
     const keys = this.map === null ? undefined : this.port.person.tables.get(this.map);
     if (keys === undefined) return frame;
     const title = this.map === "prefix" ? `${this.port.person.prefix} and` : `${this.map}:`;
-    return drawKeyMap(frame, bindingRows(keys), { title, more: "? shows all keys", ascii });
+    return drawKeyMap(frame, bindingRows(keys), { title, moreHint: "? shows all keys", ascii });
   }
 
   close(): void {

@@ -29,7 +29,7 @@ export class PersonKeys {
   use({ prefix, bindings, mode_keys: keys, repeat_ms, escape_ms, key_help_ms, pass_through }: KeySettings): void {
     this.key = prefix === null ? null : parsePrefix(prefix);
     this.tables = new KeyTables(bindings);
-    const bound = this.tables.look;
+    const bound = this.tables.copyModeChanges;
     this.copyModeKeys = Object.keys(bound).length === 0 ? { keys } : { keys, bound };
     this.repeatMs = repeat_ms;
     this.escapeMs = escape_ms;

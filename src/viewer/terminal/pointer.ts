@@ -10,7 +10,7 @@
  * rows, and follow.
  */
 import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
-import { encodeReport, type ReadMouse, readReport } from "../../keys/mouse.ts";
+import { type DecodedMouse, decodeMouse, encodeReport } from "../../keys/mouse.ts";
 import { type CopyModeInput, MAX_WHEEL_ROWS } from "../../protocol/copy-mode.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
 import { ClickCounter } from "../../session/copy-mode/clicks.ts";
@@ -128,7 +128,7 @@ export class Pointer {
     const typed: Uint8Array[] = [];
     this.typedParts = typed;
     for (const { kind, raw } of events) {
-      const event = kind === "mouse" ? readReport(raw) : null;
+      const event = kind === "mouse" ? decodeMouse(raw) : null;
       if (kind !== "mouse") typed.push(raw);
       else if (event !== null) this.report(event, offset);
     }
@@ -136,7 +136,7 @@ export class Pointer {
     return new Uint8Array(Buffer.concat([...typed, state.rest]));
   }
 
-  private report(event: ReadMouse, offset: { readonly top: number; readonly left: number }): void {
+  private report(event: DecodedMouse, offset: { readonly top: number; readonly left: number }): void {
     const { pointed, isOn, top } = this.port;
     const onScreen = { row: event.row - 1 + offset.top, col: event.col - 1 + offset.left };
     const windowCell = { row: onScreen.row - top, col: onScreen.col };
@@ -170,7 +170,7 @@ export class Pointer {
   }
 
   /** Handles a report over a pane, or of a button that was pressed there. */
-  private reportToPane(pane: string, event: ReadMouse, position: CellPosition, isPress: boolean): void {
+  private reportToPane(pane: string, event: DecodedMouse, position: CellPosition, isPress: boolean): void {
     const { pointed, isInCopyMode } = this.port;
     const box = pointed.boxOf(pane);
     const program = pointed.modesOf(pane);
@@ -190,7 +190,7 @@ export class Pointer {
   }
 
   /** Drags a border. @returns whether the report belonged to the drag */
-  private dragBorder({ release, motion }: ReadMouse, { row, col }: CellPosition): boolean {
+  private dragBorder({ release, motion }: DecodedMouse, { row, col }: CellPosition): boolean {
     const { draggedBorder } = this;
     if (draggedBorder === null) return false;
     if (release || !motion) this.draggedBorder = null;
@@ -199,7 +199,7 @@ export class Pointer {
     return true;
   }
 
-  private handleStatusLine({ button, motion, release, row, col }: ReadMouse): boolean {
+  private handleStatusLine({ button, motion, release, row, col }: DecodedMouse): boolean {
     const target = this.port.statusAt(row - 1, col - 1);
     if (target === null) return false;
     if (motion || release) return true;
@@ -212,7 +212,7 @@ export class Pointer {
   private handleUnrequested(
     pane: string,
     modes: FrameModes,
-    event: ReadMouse,
+    event: DecodedMouse,
     ownCell: CellPosition,
     clicks: number,
   ): void {
@@ -248,7 +248,7 @@ export class Pointer {
   }
 
   /** @returns whether the report is stored until the pane is in copy mode */
-  private storeReport(pane: string, { button, motion, release }: ReadMouse, ownCell: CellPosition): boolean {
+  private storeReport(pane: string, { button, motion, release }: DecodedMouse, ownCell: CellPosition): boolean {
     const { entering } = this;
     if (entering === null || entering.pane !== pane) return false;
     if (button === WHEEL || button === WHEEL + 1) {
@@ -269,7 +269,7 @@ export class Pointer {
   private sendReport(
     pane: string,
     { row, col }: CellPosition,
-    report: Pick<ReadMouse, "button" | "release" | "encoding">,
+    report: Pick<DecodedMouse, "button" | "release" | "encoding">,
   ): void {
     this.type(pane, encodeReport({ ...report, row: row + 1, col: col + 1 }));
   }

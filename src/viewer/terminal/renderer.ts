@@ -4,11 +4,11 @@
  * client.
  */
 
-import { inAscii } from "../../compositor/ascii.ts";
+import { toAscii } from "../../compositor/ascii.ts";
 import { type ClientFrame, composeFrame, type Offset } from "../../compositor/compose.ts";
 import { drawDialog, layoutDialog } from "../../compositor/dialog.ts";
-import { KeptFrame } from "../../compositor/last-frame.ts";
-import { drawNotice, handedOverNotice, keyboardHeldSign } from "../../compositor/notices.ts";
+import { ReusableFrame } from "../../compositor/last-frame.ts";
+import { drawNotice, handedOverNotice, keyboardCapturedText } from "../../compositor/notices.ts";
 import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
 import { withoutColors } from "../../compositor/theme.ts";
 import type { Frame, FramePlaces, PanePlace } from "../../protocol/frame.ts";
@@ -62,7 +62,7 @@ export class FrameRenderer {
   offset: Offset = { top: 0, left: 0 };
   readonly scrollback: ScrollbackFeed;
   private lastFrame: Frame | null = null;
-  private readonly keptFrame = new KeptFrame();
+  private readonly keptFrame = new ReusableFrame();
   /** Epoch of the terminal at the last update. */
   private epoch = 0;
   /** Whether the program's next output would appear in the plain style and unaltered: verified, and unchanged since. */
@@ -206,11 +206,16 @@ export class FrameRenderer {
 
   private frame(
     grid: Grid,
-    { outer, sign, bare, note }: { outer: Size; sign: string | null; bare: boolean; note: boolean },
+    {
+      outer,
+      sign: lastRowText,
+      bare,
+      note: showsSize,
+    }: { outer: Size; sign: string | null; bare: boolean; note: boolean },
   ): ClientFrame {
     const { elements } = this.session;
     const layout = this.screen.layout ?? this.session.layout;
-    const alone = sign === null && !bare && !elements.hasOverlays;
+    const alone = lastRowText === null && !bare && !elements.hasOverlays;
     const next = alone ? this.keptFrame.next(grid, layout, outer) : null;
     if (next !== null) return next;
     const { plainElements } = this.options;
@@ -220,8 +225,8 @@ export class FrameRenderer {
     const panels = plainElements ? beside.map(plainPanel) : beside;
     const status = bare ? null : (this.status(outer)?.spans ?? null);
     const { ascii } = this.options;
-    const frame = composeFrame({ grid, layout, overlays, panels, status, outer, sign, note, ascii });
-    if (alone) this.keptFrame.keep(frame, grid, layout);
+    const frame = composeFrame({ grid, layout, overlays, panels, status, outer, lastRowText, showsSize, ascii });
+    if (alone) this.keptFrame.store(frame, grid, layout);
     else this.keptFrame.forget();
     return frame;
   }
@@ -242,7 +247,7 @@ export class FrameRenderer {
 
   private sign(above: LayerPicture | null): string | null {
     const { owner } = this.session.keyboard;
-    const sign = above?.sign ?? (owner === null ? null : keyboardHeldSign(owner.label, this.options.prefix()));
-    return sign !== null && this.options.ascii ? inAscii(sign) : sign;
+    const sign = above?.sign ?? (owner === null ? null : keyboardCapturedText(owner.label, this.options.prefix()));
+    return sign !== null && this.options.ascii ? toAscii(sign) : sign;
   }
 }

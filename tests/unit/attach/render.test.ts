@@ -1,11 +1,11 @@
 /** A person's terminal shows exactly the frame after frames were rendered on it, to the cell and colour. */
 import { describe, expect, test } from "bun:test";
 import * as v from "valibot";
-import { parseDepth } from "../../../src/attach/color-probe.ts";
 import { downConvert } from "../../../src/attach/render/color-depth.ts";
 import { capsFromEnvironment, colorDepth, type OuterCaps, restoreTerminal } from "../../../src/attach/render/modes.ts";
 import { render } from "../../../src/attach/render/render.ts";
-import { usualWidths } from "../../../src/attach/width-probe.ts";
+import { parseDepth } from "../../../src/attach/terminal-probe.ts";
+import { defaultWidths } from "../../../src/attach/width-probe.ts";
 import { composeFrame } from "../../../src/compositor/compose.ts";
 import { clusters } from "../../../src/compositor/graphemes.ts";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
@@ -23,7 +23,7 @@ const trueColor: OuterCaps = {
   hyperlinks: true,
   underlineStyles: true,
   kittyKeyboard: false,
-  widths: usualWidths,
+  widths: defaultWidths,
 };
 const plain = { fg: null, bg: null, flags: 0, link: null } as const;
 

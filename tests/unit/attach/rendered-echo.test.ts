@@ -90,7 +90,7 @@ test("the client takes the session process's echo as rendered, and renders again
   const written: string[] = [];
   const output = { pending: 0, write: (bytes: Uint8Array) => void written.push(new TextDecoder().decode(bytes)) };
   const view = new SessionView({ output, size, lastingChanges: new Set() }, caps);
-  const send = (update: FrameUpdate): boolean => view.frame(new TextEncoder().encode(JSON.stringify(update)));
+  const send = (update: FrameUpdate): boolean => view.showFrame(new TextEncoder().encode(JSON.stringify(update)));
   const ls = frame([row("$ ls"), row(""), panel], { col: 4 });
   const lsx = frame([row("$ lsx"), row(""), panel], { col: 5 });
   expect(send(encodeFrame(null, before))).toBe(true);

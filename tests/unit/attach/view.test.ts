@@ -3,7 +3,13 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { type AttachOutcome, codeOf, describeOutcome, exitCodeOf, outcomeOf } from "../../../src/attach/outcome.ts";
+import {
+  type AttachOutcome,
+  describeOutcome,
+  exitCode,
+  outcomeExitCode,
+  toOutcome,
+} from "../../../src/attach/outcome.ts";
 import { capsFromEnvironment } from "../../../src/attach/render/modes.ts";
 import { SessionView } from "../../../src/attach/view.ts";
 import { parsePrefix } from "../../../src/keys/prefix.ts";
@@ -60,23 +66,23 @@ describe("pictures", () => {
     const [empty = [], ...rest] = blank.lines;
     const two = [0, 1].map((row) => [part(row, 0), part(row, 1), ...empty.slice(2)]);
     const pictured = { ...blank, lines: [...two, ...rest.slice(1)] };
-    view.frame(bytesOf(encodeFrame(null, pictured)));
+    view.showFrame(bytesOf(encodeFrame(null, pictured)));
     expect(written.join("")).not.toMatch(/\x1bP|\u{10eeee}/u);
-    view.picture({ type: messageTypes.images, payload: Buffer.from(commands) });
+    view.showPicture({ type: messageTypes.images, payload: Buffer.from(commands) });
     // Both rows at once; the cursor stays.
     expect(written.at(-1)).toMatch(/^\x1b7\x1b\[1;1H\x1bP0;1q"1;1;20;40#0;2;100;0;0#0!20~.*\x1b\\\x1b8$/);
     const typed = {
       ...pictured,
       lines: [[...(two[0] ?? []).slice(0, 2), ...(frame("  x").lines[0] ?? []).slice(2)], ...pictured.lines.slice(1)],
     };
-    view.frame(bytesOf(encodeFrame(pictured, typed)));
+    view.showFrame(bytesOf(encodeFrame(pictured, typed)));
     expect(written.at(-1)).toMatch(/x.*\x1b\[1;1H\x1bP0;1q"1;1;20;20#/);
     // Covered: overwritten, and nothing is drawn.
-    view.frame(bytesOf(encodeFrame(typed, frame(""))));
+    view.showFrame(bytesOf(encodeFrame(typed, frame(""))));
     expect(written.at(-1)).not.toContain("\x1bP");
     expect(written.at(-1)).toMatch(/ {3}\r\n {2}/);
     // In the last row, drawing must not scroll.
-    view.frame(bytesOf(encodeFrame(blank, { ...blank, lines: [...rest, two[0] ?? []] })));
+    view.showFrame(bytesOf(encodeFrame(blank, { ...blank, lines: [...rest, two[0] ?? []] })));
     expect(written.at(-1)).toContain('\x1b[3;1H\x1bP0;1q"1;1;20;12#');
   });
 
@@ -97,7 +103,7 @@ describe("pictures", () => {
       const [prev, next] = [frames[index - 1] ?? null, frames[index]];
       if (next === undefined) throw new Error("no such frame");
       const scrolled = prev === null ? [] : prev.lines.slice(0, 1);
-      view.frame(bytesOf(encodeFrame(prev, next, { scrolled, bell, clipboard: null })));
+      view.showFrame(bytesOf(encodeFrame(prev, next, { scrolled, bell, clipboard: null })));
     };
     send(0);
     expect(written.length).toBe(1);
@@ -167,8 +173,8 @@ describe("keys", () => {
         forward: (bytes) => seen.push(new TextDecoder().decode(bytes)),
         reply: () => seen.push("<reply>"),
         detach: () => seen.push("<detach>"),
-        help: (table) => seen.push(`<help ${table}>`),
-        bound: ({ key }) => seen.push(`<bound ${key}>`),
+        showHelp: (table) => seen.push(`<help ${table}>`),
+        pressTableKey: ({ key }) => seen.push(`<bound ${key}>`),
         release: () => seen.push("<release>"),
       },
     );
@@ -231,12 +237,12 @@ describe("the end reason", () => {
     [{ kind: "crashed" }, "[session 'dev' crashed: its process ended unexpectedly]", 1],
   ])("%j", (outcome, message, code) => {
     expect(describeOutcome(outcome, "dev")).toBe(message);
-    expect(exitCodeOf(outcome)).toBe(code);
+    expect(outcomeExitCode(outcome)).toBe(code);
   });
 
   test("a connection that ends without a message is a crash", () => {
-    expect(outcomeOf(null)).toEqual({ kind: "crashed" });
-    expect(outcomeOf({ reason: "exited", exit_code: 0 })).toEqual({ kind: "exited", code: 0, signal: null });
-    expect(codeOf(null, "SIGHUP")).toBe(129);
+    expect(toOutcome(null)).toEqual({ kind: "crashed" });
+    expect(toOutcome({ reason: "exited", exit_code: 0 })).toEqual({ kind: "exited", code: 0, signal: null });
+    expect(exitCode(null, "SIGHUP")).toBe(129);
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { composeFrame } from "../../../src/compositor/compose.ts";
 import { cleanText, clusters } from "../../../src/compositor/graphemes.ts";
-import { keyboardHeldSign, message } from "../../../src/compositor/notices.ts";
+import { keyboardCapturedText, messageText } from "../../../src/compositor/notices.ts";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
 import type { Overlay, Panel } from "../../../src/protocol/drawing.ts";
 import type { Grid, Row } from "../../../src/protocol/grid.ts";
@@ -48,7 +48,16 @@ interface Scene {
   readonly cursor?: { readonly row: number; readonly col: number };
 }
 
-function compose({ texts, cols = 10, overlays = [], panels = [], outer, sign, cursor, note = false }: Scene): Grid {
+function compose({
+  texts,
+  cols = 10,
+  overlays = [],
+  panels = [],
+  outer,
+  sign,
+  cursor,
+  note: showsSize = false,
+}: Scene): Grid {
   const size = { rows: texts.length + panels.reduce((sum, { height }) => sum + height, 0), cols };
   const base = gridOf(texts, cols);
   const grid = cursor === undefined ? base : { ...base, cursor: { ...base.cursor, ...cursor } };
@@ -59,8 +68,8 @@ function compose({ texts, cols = 10, overlays = [], panels = [], outer, sign, cu
     overlays,
     panels,
     outer: outer ?? size,
-    sign: sign ?? null,
-    note,
+    lastRowText: sign ?? null,
+    showsSize,
   });
 }
 
@@ -311,7 +320,7 @@ describe("a viewer of another size", () => {
 
 describe("wsh's own labels", () => {
   test("the holder of the keyboard, and how to take it back, above everything", () => {
-    const sign = keyboardHeldSign("claude", "Ctrl+\\");
+    const sign = keyboardCapturedText("claude", "Ctrl+\\");
     const box = overlay({ width: 60, height: 2, background: { bg: "red" } });
     const frame = compose({ texts: ["a", "b"], cols: 60, overlays: [box], sign });
     expect(shown(frame)[1]).toBe(" keyboard captured by claude — Ctrl+\\ takes it back");
@@ -320,15 +329,15 @@ describe("wsh's own labels", () => {
 
   test("a holder's name can hide nothing", () => {
     const evil = `x\x1b[2J\n\u202e${"日".repeat(500)}`;
-    const text = keyboardHeldSign(evil, "Ctrl+\\");
+    const text = keyboardCapturedText(evil, "Ctrl+\\");
     expect(text).toContain("— Ctrl+\\ takes it back");
     expect(textWidth(text)).toBeLessThan(80);
     expect(text).not.toMatch(/[\p{Cc}\u202e]/u);
-    expect(keyboardHeldSign("", "F12")).toContain("an agent");
+    expect(keyboardCapturedText("", "F12")).toContain("an agent");
   });
 
   test("a message, sanitised, and cut where the row ends", () => {
-    const sign = message("no pane\x1b[2J\n there: it has gone away");
+    const sign = messageText("no pane\x1b[2J\n there: it has gone away");
     const frame = compose({ texts: ["a", "b"], cols: 24, sign });
     expect(shown(frame)).toEqual(["a", " no pane there: it has g"]);
   });

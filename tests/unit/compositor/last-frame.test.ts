@@ -1,7 +1,7 @@
 /** A frame made from the last one equals a newly composed one. */
 import { expect, test } from "bun:test";
 import { composeFrame } from "../../../src/compositor/compose.ts";
-import { KeptFrame } from "../../../src/compositor/last-frame.ts";
+import { ReusableFrame } from "../../../src/compositor/last-frame.ts";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
 import type { Panel } from "../../../src/protocol/drawing.ts";
 import type { Cell, Grid, Row } from "../../../src/protocol/grid.ts";
@@ -27,13 +27,13 @@ const layout = layoutPanels(panels, outer);
 const lines = [row("one"), row("two"), row("three"), row("")];
 
 function composed(grid: Grid) {
-  return composeFrame({ grid, layout, overlays: [], panels, outer, sign: null });
+  return composeFrame({ grid, layout, overlays: [], panels, outer, lastRowText: null });
 }
 
-function begun(): KeptFrame {
-  const kept = new KeptFrame();
+function begun(): ReusableFrame {
+  const kept = new ReusableFrame();
   const grid = gridOf(lines, { row: 0, col: 3 });
-  kept.keep(composed(grid), grid, layout);
+  kept.store(composed(grid), grid, layout);
   return kept;
 }
 
@@ -57,7 +57,7 @@ test("a cursor outside the visible part is placed as before", () => {
 
 test("any other change is composed", () => {
   const grid = gridOf(lines, { row: 0, col: 3 });
-  expect(new KeptFrame().next(grid, layout, outer)).toBeNull();
+  expect(new ReusableFrame().next(grid, layout, outer)).toBeNull();
   expect(begun().next(grid, layoutPanels(panels, outer), outer)).toBeNull();
   expect(begun().next(grid, layout, { rows: 5, cols: 8 })).toBeNull();
   expect(begun().next(gridOf(lines.slice(1), { row: 0, col: 0 }), layout, outer)).toBeNull();
@@ -69,9 +69,9 @@ test("any other change is composed", () => {
 });
 
 test("a frame of a terminal of another size is not kept", () => {
-  const kept = new KeptFrame();
+  const kept = new ReusableFrame();
   const grid = gridOf(lines, { row: 0, col: 3 });
   const smaller = { rows: 4, cols: 8 };
-  kept.keep(composeFrame({ grid, layout, overlays: [], panels, outer: smaller, sign: null }), grid, layout);
+  kept.store(composeFrame({ grid, layout, overlays: [], panels, outer: smaller, lastRowText: null }), grid, layout);
   expect(kept.next(grid, layout, smaller)).toBeNull();
 });

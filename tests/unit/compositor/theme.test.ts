@@ -1,6 +1,6 @@
 /** wsh's drawing is legible on dark and light terminals, with few colours or none, and follows the settings. */
 import { describe, expect, test } from "bun:test";
-import { theme, themeOf, withoutColors } from "../../../src/compositor/theme.ts";
+import { buildTheme, theme, withoutColors } from "../../../src/compositor/theme.ts";
 import { INVERSE, plainStyle, type Row, type Style } from "../../../src/protocol/grid.ts";
 import { nearestBasic, type Rgb, xtermColor } from "../../../src/protocol/palette.ts";
 import type { Color } from "../../../src/protocol/screen.ts";
@@ -102,7 +102,7 @@ describe("a style", () => {
   });
 
   test("without colours has those of the cells below", () => {
-    const looks = themeOf({ status: { fg: { indexed: 7 }, bg: { indexed: 4 }, flags: 0 } });
+    const looks = buildTheme({ status: { fg: { indexed: 7 }, bg: { indexed: 4 }, flags: 0 } });
     expect(looks.status_current).toEqual({ fg: { indexed: 7 }, bg: { indexed: 4 }, flags: 1, link: null });
     expect(looks.border_active).toEqual(theme.border_active);
   });

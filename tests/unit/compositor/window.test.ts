@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { PaneLabel } from "../../../src/compositor/border-titles.ts";
 import { theme } from "../../../src/compositor/theme.ts";
-import { WindowCanvas, type WindowPlaces } from "../../../src/compositor/window.ts";
+import { WindowCanvas, type WindowPlacement } from "../../../src/compositor/window.ts";
 import type { Cell, Grid, Row } from "../../../src/protocol/grid.ts";
 import { borderCells, placePanes } from "../../../src/session/layout/cells.ts";
 import type { LayoutNode } from "../../../src/session/layout/tree.ts";
@@ -10,7 +10,7 @@ import type { LayoutNode } from "../../../src/session/layout/tree.ts";
 const leaf = (pane: string): LayoutNode => ({ pane, weight: 1 });
 const size = { rows: 5, cols: 30 };
 
-function places(root: LayoutNode, labels: Readonly<Record<string, PaneLabel>>, cols = size.cols): WindowPlaces {
+function places(root: LayoutNode, labels: Readonly<Record<string, PaneLabel>>, cols = size.cols): WindowPlacement {
   const placement = placePanes(root, { ...size, cols });
   const panes = [...placement.boxes].map(([id, box]) => {
     const label = labels[id];
@@ -23,9 +23,9 @@ function places(root: LayoutNode, labels: Readonly<Record<string, PaneLabel>>, c
 }
 
 const textOf = (row: Row | undefined): string => (row ?? []).map(({ text }) => text).join("");
-function drawn(given: WindowPlaces, ascii = false): Grid {
+function drawn(given: WindowPlacement, ascii = false): Grid {
   const canvas = new WindowCanvas(ascii);
-  canvas.place(given);
+  canvas.setPlacement(given);
   return canvas.grid(() => null);
 }
 
@@ -71,7 +71,7 @@ describe("the line above a pane", () => {
 });
 
 describe("a floating pane", () => {
-  const floating = (active: string): WindowPlaces => {
+  const floating = (active: string): WindowPlacement => {
     const below = places(leaf("@1"), {});
     const outer = { row: 1, col: 5, rows: 4, cols: 9 };
     const box = { row: 2, col: 6, rows: 2, cols: 7 };
@@ -103,7 +103,7 @@ describe("a floating pane", () => {
 
   test("has a titled frame above the others, splits no wide character, and keeps unchanged rows", () => {
     const canvas = new WindowCanvas(false);
-    canvas.place(floating("@2"));
+    canvas.setPlacement(floating("@2"));
     const grid = canvas.grid(pictureOf);
     expect(grid.lines.map(textOf)).toEqual([
       "..............................",
@@ -119,7 +119,7 @@ describe("a floating pane", () => {
 
   test("hides the cursor of the pane below it, and has a light frame without the keys", () => {
     const canvas = new WindowCanvas(true);
-    canvas.place(floating("@1"));
+    canvas.setPlacement(floating("@1"));
     const grid = canvas.grid(pictureOf);
     expect(grid.cursor.visible).toBe(false);
     expect(textOf(grid.lines[1])).toBe(".....+- top -+................");

@@ -4,10 +4,10 @@ import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from
 import { encodeKeys, type KeyModes } from "../../../src/keys/encode.ts";
 import { parseKeyName } from "../../../src/keys/parse-name.ts";
 import {
+  handleKeyEvent,
   type PrefixAction,
   type PrefixContext,
   parsePrefix,
-  prefixKey,
   type TableState,
 } from "../../../src/keys/prefix.ts";
 import { KeyTables } from "../../../src/keys/tables.ts";
@@ -364,14 +364,14 @@ describe("the prefix key", () => {
   const prefix = parsePrefix("Ctrl+\\");
 
   const context: PrefixContext = {
-    ...{ captured: false, prefix, tables: new KeyTables({}), repeatMs: 500, isFree: true, now: 0 },
+    ...{ captured: false, prefix, tables: new KeyTables({}), repeatMs: 500, acceptsRootKeys: true, now: 0 },
   };
 
   /** Result of each event of an input. */
   function actions(input: string, captured = false): string[] {
     let state: TableState = null;
     return decoded(input).map((event) => {
-      const result = prefixKey(state, event, { ...context, captured });
+      const result = handleKeyEvent(state, event, { ...context, captured });
       state = result.state;
       const action: PrefixAction = result.action;
       return action.type === "forward"
@@ -407,7 +407,7 @@ describe("the prefix key", () => {
     expect(actions("y\x1c", true)).toEqual(['send "y"', "release"]);
     const [event] = decoded("\x1c");
     const unset = { ...context, captured: true, prefix: null };
-    expect(event && prefixKey(null, event, unset).action.type).toBe("release");
+    expect(event && handleKeyEvent(null, event, unset).action.type).toBe("release");
   });
 
   test("a repeatable key needs no prefix for half a second, and a plain one ends that", () => {
@@ -415,7 +415,7 @@ describe("the prefix key", () => {
     if (press === undefined || up === undefined || z === undefined) throw new Error("three keys");
     let state: TableState = null;
     const at = (event: typeof up, now: number): string => {
-      const result = prefixKey(state, event, { ...context, now });
+      const result = handleKeyEvent(state, event, { ...context, now });
       state = result.state;
       return result.action.type;
     };
@@ -442,6 +442,6 @@ describe("the prefix key", () => {
     }
     const space = parsePrefix("C-Space");
     const [event] = decoded("\0");
-    expect(event && prefixKey(null, event, { ...context, prefix: space }).action.type).toBe("wait");
+    expect(event && handleKeyEvent(null, event, { ...context, prefix: space }).action.type).toBe("wait");
   });
 });

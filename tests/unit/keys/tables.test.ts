@@ -1,8 +1,8 @@
 /** Key tables: without the prefix, custom tables, copy mode; and errors in their settings. */
 import { describe, expect, test } from "bun:test";
-import { type ConfiguredKey, configuredBindings } from "../../../src/keys/configured.ts";
+import { type ConfiguredKey, parseBindings } from "../../../src/keys/configured.ts";
 import { decodeKeys, initialKeyState } from "../../../src/keys/decode.ts";
-import { type PrefixContext, parsePrefix, prefixKey, type TableState } from "../../../src/keys/prefix.ts";
+import { handleKeyEvent, type PrefixContext, parsePrefix, type TableState } from "../../../src/keys/prefix.ts";
 import { KeyReader } from "../../../src/keys/reader.ts";
 import { KeyTables } from "../../../src/keys/tables.ts";
 import { until } from "../../support/until.ts";
@@ -17,7 +17,7 @@ function entries(tables: Readonly<Record<string, readonly Entry[]>>): Configured
 }
 
 const reader = {
-  line: (line: { operation: string; parameters: object }) => ({
+  readCall: (line: { operation: string; parameters: object }) => ({
     operation: line.operation,
     input: line.parameters as Record<string, string>,
   }),
@@ -25,7 +25,7 @@ const reader = {
 };
 
 function changes(tables: Readonly<Record<string, readonly Entry[]>>) {
-  return configuredBindings(entries(tables), reader);
+  return parseBindings(entries(tables), reader);
 }
 
 function refused(tables: Readonly<Record<string, readonly Entry[]>>): string {
@@ -49,8 +49,14 @@ class Typist {
   /** Effect of each key of an input. */
   types(input: string): string[] {
     return decodeKeys(initialKeyState, Buffer.from(input)).events.map((event) => {
-      const context = { captured: false, prefix: parsePrefix("C-b"), repeatMs: 500, isFree: true, ...this.how };
-      const { state, action } = prefixKey(this.state, event, { ...context, tables: this.tables, now: this.now });
+      const context = {
+        captured: false,
+        prefix: parsePrefix("C-b"),
+        repeatMs: 500,
+        acceptsRootKeys: true,
+        ...this.how,
+      };
+      const { state, action } = handleKeyEvent(this.state, event, { ...context, tables: this.tables, now: this.now });
       this.state = state;
       if (action.type === "forward") return `send ${JSON.stringify(Buffer.from(action.raw).toString("latin1"))}`;
       if (action.type !== "bound" && action.type !== "unbound") return action.type;
@@ -83,8 +89,8 @@ describe("keys in tables", () => {
     expect(typist.types("a\x1bh\x1b[104;3u\x1b[27;3;104~b\0")).toEqual([
       ...['send "a"', "bound root:alt+h", "bound root:alt+h", "bound root:alt+h", 'send "b"', "bound root:ctrl+ "],
     ]);
-    expect(new KeyTables(own).takesText).toBe(false);
-    expect(new KeyTables(changes({ root: [["a", "pane.zoom"]] })).takesText).toBe(true);
+    expect(new KeyTables(own).bindsText).toBe(false);
+    expect(new KeyTables(changes({ root: [["a", "pane.zoom"]] })).bindsText).toBe(true);
     // Kitty's reports of releases, and a paste, are not presses.
     expect(typist.types("\x1b[104;3:3u\x1b[200~\x1bh\x1b[201~").every((each) => each.startsWith("send"))).toBe(true);
   });
@@ -134,7 +140,7 @@ describe("keys in tables", () => {
   });
 
   test("a caller with the keyboard gets all of them, except the prefix", () => {
-    expect(new Typist(new KeyTables(own), { isFree: false }).types("\x1bh\x02n")).toEqual([
+    expect(new Typist(new KeyTables(own), { acceptsRootKeys: false }).types("\x1bh\x02n")).toEqual([
       ...['send "\\u001bh"', "wait", "bound prefix:n"],
     ]);
     expect(new Typist(new KeyTables(own), { captured: true }).types("\x1bh\x02")).toEqual([
@@ -159,7 +165,7 @@ describe("keys in tables", () => {
         ],
       }),
     );
-    expect(tables.look).toEqual({ x: "page_up", k: null, "ctrl+n": null });
+    expect(tables.copyModeChanges).toEqual({ x: "page_up", k: null, "ctrl+n": null });
     expect([...tables.copy.keys()]).toEqual(["ctrl+n"]);
   });
 });
@@ -172,11 +178,11 @@ test("a reader stays in a table, shows its keys after a while, and leaves it whe
     {
       forward: (bytes) => seen.push(Buffer.from(bytes).toString()),
       ...{ reply: () => {}, detach: () => {}, release: () => {} },
-      waits: () => {
+      tableEntered: () => {
         waits += 1;
       },
-      help: (table) => seen.push(`map ${table}`),
-      bound: ({ key }) => seen.push(key),
+      showHelp: (table) => seen.push(`map ${table}`),
+      pressTableKey: ({ key }) => seen.push(key),
     },
   );
   const push = (text: string): void => keys.push(Buffer.from(text));

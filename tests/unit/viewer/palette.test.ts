@@ -1,7 +1,7 @@
 /** The palette's suggestions for a line, the parsing of lines, and the retained part of them. */
 import { describe, expect, test } from "bun:test";
 import { defaultBindings } from "../../../src/keys/bindings.ts";
-import { wordsOf } from "../../../src/keys/line.ts";
+import { splitWords } from "../../../src/keys/line.ts";
 import { viewOperationNames } from "../../../src/keys/view-operations.ts";
 import { operations } from "../../../src/operations/table.ts";
 import { byKeys } from "../../../src/protocol/caller.ts";
@@ -20,10 +20,10 @@ const labels = (line: string, caret?: number) => offered(line, caret).items.map(
 
 describe("a line", () => {
   test("is words with quotation marks, and reports an open one", () => {
-    expect(wordsOf(`a "b c" d='e "f'g`).words.map(({ text }) => text)).toEqual(["a", "b c", `d=e "fg`]);
-    expect(wordsOf('a b="c d').open).toBe('"');
-    expect(wordsOf(`x=""`).words).toEqual([{ text: "x=", from: 0, to: 4 }]);
-    expect(wordsOf("  ").words).toEqual([]);
+    expect(splitWords(`a "b c" d='e "f'g`).words.map(({ text }) => text)).toEqual(["a", "b c", `d=e "fg`]);
+    expect(splitWords('a b="c d').open).toBe('"');
+    expect(splitWords(`x=""`).words).toEqual([{ text: "x=", from: 0, to: 4 }]);
+    expect(splitWords("  ").words).toEqual([]);
   });
 
   test("gives each parameter its values", () => {

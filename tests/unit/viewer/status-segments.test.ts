@@ -1,7 +1,7 @@
 /** Segments of the status line: styles, marks, texts, widths, and what is left out on a narrow terminal. */
 import { describe, expect, test } from "bun:test";
-import { clusters, widthOf } from "../../../src/compositor/graphemes.ts";
-import { plainLook, theme } from "../../../src/compositor/theme.ts";
+import { cellWidth, clusters } from "../../../src/compositor/graphemes.ts";
+import { colorlessStyle, theme } from "../../../src/compositor/theme.ts";
 import { BOLD, FAINT, INVERSE, ITALIC, STRIKE, UNDERLINE } from "../../../src/protocol/grid.ts";
 import type { PaneInfo, WindowInfo } from "../../../src/protocol/session.ts";
 import { parseText, type StatusSegment } from "../../../src/protocol/status-segments.ts";
@@ -60,7 +60,7 @@ describe("styles", () => {
     expect(styleOf(line, "1:")).toMatchObject(look("italic bold inverse on 250"));
     expect(styleOf(line, "2:")).toMatchObject(look("italic on 250"));
     expect(styleOf(line, "plain")).toBe(theme.status);
-    expect(plainLook(styleOf(line, "0:"))).toMatchObject({ fg: null, bg: null, flags: ITALIC | BOLD });
+    expect(colorlessStyle(styleOf(line, "0:"))).toMatchObject({ fg: null, bg: null, flags: ITALIC | BOLD });
   });
 
   test("of gaps fill the blanks of the line", () => {
@@ -205,7 +205,7 @@ describe("the layout", () => {
       for (const cols of [20, 40, 60, 200]) {
         const line = text(segments, cols);
         expect(line).toContain(" 1:win1*");
-        expect(widthOf(clusters(line))).toBe(cols);
+        expect(cellWidth(clusters(line))).toBe(cols);
         expect(line.includes("L")).toBe(cols >= (segments.length === 3 ? 65 : 200) || line.includes("L".repeat(50)));
       }
   });
@@ -214,7 +214,7 @@ describe("the layout", () => {
     expect(text(["gap", { text: "a text that is too long" }], 10)).toBe("a text th…");
     const windows = Array.from({ length: 9 }, (_, i) => window(i, { name: `窓${"🦊".repeat(i)}`, active: i === 4 }));
     const all: StatusSegment[] = [{ text: "左 " }, "session", "gap", "windows", "gap", "host", { text: "右" }];
-    for (let cols = 16; cols <= 200; cols++) expect(widthOf(clusters(text(all, cols, { windows })))).toBe(cols);
+    for (let cols = 16; cols <= 200; cols++) expect(cellWidth(clusters(text(all, cols, { windows })))).toBe(cols);
   });
 
   test("knows what is at each column", () => {

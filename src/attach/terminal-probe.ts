@@ -9,8 +9,8 @@ import type { TerminalColors } from "../protocol/attach.ts";
 import { present } from "../protocol/defined.ts";
 import type { Size } from "../protocol/size.ts";
 import type { ColorDepth } from "./render/color-depth.ts";
-import { takesApplicationCommands, takesControlStrings } from "./render/modes.ts";
-import { askWidths, type OuterWidths, reportedColumn, widthsOf } from "./width-probe.ts";
+import { ignoresApplicationCommands, readsControlStrings } from "./render/modes.ts";
+import { computeWidths, type OuterWidths, parseReportedColumn, widthQuestions } from "./width-probe.ts";
 
 /** Foreground, background, cursor colour; kitty's keyboard flags; pixels of a cell. */
 const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[?u\x1b[16t";
@@ -19,7 +19,7 @@ const DEPTH_QUESTIONS = "\x1b[?5522$p\x1bP+q524742;436f\x1b\\\x1b[38;2;1;2;3m\x1
 /** Kitty's graphics protocol: a pixel that is not stored. */
 const GRAPHICS_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\";
 /** Among the device attributes: it has sixel graphics. */
-const SIXEL = "4";
+const SIXEL_ATTRIBUTE = "4";
 const DEVICE_ATTRIBUTES = "\x1b[c";
 /** Number of colours that a terminal with 24 bits per colour reports (Co). */
 const TRUE_COLORS = 2 ** 24;
@@ -30,7 +30,7 @@ const TRUE_COLORS = 2 ** 24;
 const LAST_WAIT_MS = 150;
 const RECENT_MS = 2_000;
 
-const names = new Map([
+const colorNames = new Map([
   ["10", "foreground"],
   ["11", "background"],
   ["12", "cursor"],
@@ -49,7 +49,7 @@ interface Questions {
 
 /** @param size its size, while its screen is empty */
 export function questionsFor(env: Readonly<Record<string, string | undefined>>, { rows }: Size): Questions {
-  return { depth: takesControlStrings(env), graphics: takesApplicationCommands(env), widths: rows > 1 };
+  return { depth: readsControlStrings(env), graphics: ignoresApplicationCommands(env), widths: rows > 1 };
 }
 
 /** The terminal's answers; unanswered properties are absent. */
@@ -67,41 +67,41 @@ export interface Answers {
   readonly sixel?: boolean;
 }
 
-export class Probe {
+export class TerminalProbe {
   private received: Answers = {};
-  private columns: number[] = [];
+  private reportedColumns: number[] = [];
   private askedAt: number | null = null;
-  private readonly answered = Promise.withResolvers<void>();
+  private readonly completion = Promise.withResolvers<void>();
 
-  /** @param learned called once, when the last answer is here */
-  constructor(private readonly learned: (answers: Answers) => void) {}
+  /** @param onAnswers called once, when the last answer is here */
+  constructor(private readonly onAnswers: (answers: Answers) => void) {}
 
   /** The bytes to write. */
-  ask({ depth, graphics, widths }: Questions): Uint8Array {
+  buildQuestions({ depth, graphics, widths }: Questions): Uint8Array {
     this.askedAt = performance.now();
-    const asked = (widths ? askWidths() : "") + QUESTIONS + (depth ? DEPTH_QUESTIONS : "");
-    return new TextEncoder().encode(asked + (graphics ? GRAPHICS_QUESTION : "") + DEVICE_ATTRIBUTES);
+    const questions = (widths ? widthQuestions() : "") + QUESTIONS + (depth ? DEPTH_QUESTIONS : "");
+    return new TextEncoder().encode(questions + (graphics ? GRAPHICS_QUESTION : "") + DEVICE_ATTRIBUTES);
   }
 
   /** Handles one answer of the terminal. */
-  reply(bytes: Uint8Array): void {
+  handleReply(bytes: Uint8Array): void {
     const text = new TextDecoder().decode(bytes);
     const attributes = /^\x1b\[\?([\d;]*)c$/.exec(text)?.[1];
     if (attributes !== undefined) {
       // The first is the terminal's level.
-      if (attributes.split(";").slice(1).includes(SIXEL)) this.received = { ...this.received, sixel: true };
-      this.learned(this.received);
-      this.answered.resolve();
+      if (attributes.split(";").slice(1).includes(SIXEL_ATTRIBUTE)) this.received = { ...this.received, sixel: true };
+      this.onAnswers(this.received);
+      this.completion.resolve();
       return;
     }
-    this.received = { ...this.received, ...this.read(text) };
+    this.received = { ...this.received, ...this.parseReply(text) };
   }
 
-  private read(text: string): Answers {
-    const column = reportedColumn(text);
+  private parseReply(text: string): Answers {
+    const column = parseReportedColumn(text);
     if (column !== null) {
-      this.columns.push(column);
-      const widths = widthsOf(this.columns);
+      this.reportedColumns.push(column);
+      const widths = computeWidths(this.reportedColumns);
       return present({ widths });
     }
     const flags = /^\x1b\[\?(\d+)u$/.exec(text)?.[1];
@@ -119,14 +119,14 @@ export class Probe {
   }
 
   /** Resolves when the answers are here, or are unlikely to come. */
-  async answers(): Promise<void> {
-    if (this.askedAt !== null) await Promise.race([this.answered.promise, Bun.sleep(RECENT_MS)]);
+  async waitForAnswers(): Promise<void> {
+    if (this.askedAt !== null) await Promise.race([this.completion.promise, Bun.sleep(RECENT_MS)]);
   }
 
   /** Call before the terminal is restored. */
-  async settled(): Promise<void> {
+  async waitForLastAnswer(): Promise<void> {
     if (this.askedAt === null || performance.now() - this.askedAt > RECENT_MS) return;
-    await Promise.race([this.answered.promise, Bun.sleep(LAST_WAIT_MS)]);
+    await Promise.race([this.completion.promise, Bun.sleep(LAST_WAIT_MS)]);
   }
 }
 
@@ -158,12 +158,12 @@ export function parseColor(
 ): { readonly name: "foreground" | "background" | "cursor"; readonly rgb: Rgb } | null {
   const match = /^\x1b\](10|11|12);rgba?:([\da-f]{1,4})\/([\da-f]{1,4})\/([\da-f]{1,4})/i.exec(text);
   const [, code, r, g, b] = match ?? [];
-  const name = code === "10" || code === "11" || code === "12" ? names.get(code) : undefined;
+  const name = code === "10" || code === "11" || code === "12" ? colorNames.get(code) : undefined;
   if (name === undefined || r === undefined || g === undefined || b === undefined) return null;
-  return { name, rgb: { r: level(r), g: level(g), b: level(b) } };
+  return { name, rgb: { r: scaleComponent(r), g: scaleComponent(g), b: scaleComponent(b) } };
 }
 
 /** Converts hexadecimal of any length to 0–255. */
-function level(digits: string): number {
+function scaleComponent(digits: string): number {
   return Math.round((Number.parseInt(digits, 16) * 255) / (16 ** digits.length - 1));
 }

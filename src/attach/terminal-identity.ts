@@ -8,7 +8,7 @@ import { platform } from "../platform/platform.ts";
 import type { PersonDevice } from "../protocol/attach.ts";
 
 /** Null when the system does not report it (a hidden /proc), or when the terminal is not our process session's. */
-export function outerName({ device, inode, number }: PersonDevice): string | null {
+export function terminalIdentity({ device, inode, number }: PersonDevice): string | null {
   const { processes } = platform();
   const own = processes.stat(process.pid);
   const parent = processes.stat(process.ppid);
