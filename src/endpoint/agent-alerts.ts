@@ -13,22 +13,22 @@ interface AlertPort {
 
 export class AgentAlerts {
   /** Last reported state of each pane's agent. */
-  private readonly lastAlerts = new Map<string, string>();
+  private readonly reportedStates = new Map<string, string>();
 
   constructor(private readonly port: AlertPort) {}
 
   /** @param agent null: the agent is gone */
-  changed(pane: string, agent: AgentInfo | null): void {
+  agentChanged(pane: string, agent: AgentInfo | null): void {
     const { name, viewers } = this.port;
     const alert = this.port.alert();
     if (alert === "off") return;
     if (agent === null || !isAlerting(agent)) {
-      this.lastAlerts.delete(pane);
+      this.reportedStates.delete(pane);
       return;
     }
-    const now = `${agent.pid} ${agent.state} ${agent.since}`;
-    if (this.lastAlerts.get(pane) === now) return;
-    this.lastAlerts.set(pane, now);
+    const stateKey = `${agent.pid} ${agent.state} ${agent.since}`;
+    if (this.reportedStates.get(pane) === stateKey) return;
+    this.reportedStates.set(pane, stateKey);
     const text = alertFor(alert, name(), agent);
     for (const viewer of viewers()) if (!viewer.focus.looksAt(pane)) viewer.alert(text);
   }

@@ -6,14 +6,14 @@ import type { PeerRequest } from "../wire/peer.ts";
 import type { ServedSession } from "./served-session.ts";
 
 /** Messages that only keep a connection or a terminal up to date, and secrets: not even their length is recorded. */
-export const unrecorded: ReadonlySet<string> = new Set(
+export const unrecordedOperations: ReadonlySet<string> = new Set(
   "secret secret_prompt ping watch caller_gone owner_gone shown_in help look written focus watched keys command release give_back colors settings"
     .split(" ")
     .map((name) => `peer.${name}`),
 );
 
 /** @param audit null: the request is not recorded */
-export async function recorded(
+export async function recordRequest(
   audit: AuditLog | null,
   { op: operation, input, caller }: Pick<PeerRequest, "op" | "input" | "caller">,
   { session, paneId }: Pick<ServedSession, "session" | "paneId">,
@@ -28,7 +28,7 @@ export async function recorded(
 }
 
 /** Records a stream that ends since its caller may no longer use the session. @param reason as its caller gets it */
-export function recordEnd(
+export function recordStreamEnd(
   audit: AuditLog | null,
   { op, input, caller }: Pick<PeerRequest, "op" | "input" | "caller">,
   { session, paneId }: Pick<ServedSession, "session" | "paneId">,

@@ -6,7 +6,7 @@ import type { Peer, PeerRequest } from "../wire/peer.ts";
 
 export class CallerShares {
   private readonly streams = new Map<Peer, Share>();
-  private readonly asking = new Map<PeerRequest, Share>();
+  private readonly openRequests = new Map<PeerRequest, Share>();
 
   constructor(private readonly limits: { readonly clients: number; readonly waiters: number }) {}
 
@@ -17,12 +17,12 @@ export class CallerShares {
   async answer(request: PeerRequest, act: () => Promise<unknown>): Promise<unknown> {
     const share = shareOf(request);
     if (share === null) return act();
-    requireRoom(this.limits.waiters, share, this.asking.values(), "requests are being answered");
-    this.asking.set(request, share);
+    requireRoom(this.limits.waiters, share, this.openRequests.values(), "requests are being answered");
+    this.openRequests.set(request, share);
     try {
       return await act();
     } finally {
-      this.asking.delete(request);
+      this.openRequests.delete(request);
     }
   }
 

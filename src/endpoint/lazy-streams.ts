@@ -6,7 +6,7 @@
 
 import type { ClientStreams } from "./served-session.ts";
 
-export interface Streams {
+export interface StreamModules {
   readonly knownTerminals: import("../viewer/terminal/known-terminals.ts").KnownTerminals;
   readonly TerminalStream: typeof import("../viewer/terminal/attached-terminal.ts").TerminalStream;
   readonly askTerminal: typeof import("../viewer/terminal/requests.ts").askTerminal;
@@ -14,47 +14,47 @@ export interface Streams {
   readonly clients: ClientStreams;
 }
 
-export class StreamCode {
+export class LazyStreams {
   /** Null until it is loaded. */
-  loaded: Streams | null = null;
-  private loading: Promise<Streams> | null = null;
+  loaded: StreamModules | null = null;
+  private loading: Promise<StreamModules> | null = null;
   /** Pending messages; null when nothing must wait. */
-  private early: (() => void)[] | null = null;
+  private pendingMessages: (() => void)[] | null = null;
 
-  /** @param clients loads the streams other than terminals, which differ from process to process */
-  constructor(private readonly clients: () => Promise<ClientStreams>) {}
+  /** @param loadClients loads the streams other than terminals, which differ from process to process */
+  constructor(private readonly loadClients: () => Promise<ClientStreams>) {}
 
-  load(): Promise<Streams> {
-    this.early ??= [];
-    this.loading ??= this.loadOnce().catch((error) => {
+  load(): Promise<StreamModules> {
+    this.pendingMessages ??= [];
+    this.loading ??= this.loadModules().catch((error) => {
       // The next request retries; the pending messages belonged to streams that never began.
       this.loading = null;
-      this.early = null;
+      this.pendingMessages = null;
       throw error;
     });
     return this.loading;
   }
 
   /** Runs once per message of a stream. `deliver` must not throw: it may run later. */
-  inOrder(deliver: () => void): void {
-    if (this.early === null) deliver();
-    else this.early.push(deliver);
+  deliverInOrder(deliver: () => void): void {
+    if (this.pendingMessages === null) deliver();
+    else this.pendingMessages.push(deliver);
   }
 
-  private async loadOnce(): Promise<Streams> {
+  private async loadModules(): Promise<StreamModules> {
     const [{ TerminalStream }, { askTerminal }, { WindowStream }, { KnownTerminals }, clients] = await Promise.all([
       import("../viewer/terminal/attached-terminal.ts"),
       import("../viewer/terminal/requests.ts"),
       import("./window-stream.ts"),
       import("../viewer/terminal/known-terminals.ts"),
-      this.clients(),
+      this.loadClients(),
     ]);
     this.loaded = { knownTerminals: new KnownTerminals(), TerminalStream, askTerminal, WindowStream, clients };
     // Lets the pending requests continue first.
     setImmediate(() => {
-      const { early } = this;
-      this.early = null;
-      for (const deliver of early ?? []) deliver();
+      const { pendingMessages } = this;
+      this.pendingMessages = null;
+      for (const deliver of pendingMessages ?? []) deliver();
     });
     return this.loaded;
   }

@@ -11,68 +11,68 @@ import type { PeerRequest } from "../wire/peer.ts";
 /** Id of the session that now owns the used pane. */
 type Owner = () => string;
 
-interface HeldRequest {
+interface OpenRequest {
   readonly request: PeerRequest;
   readonly owner: Owner;
   end(error: WshError): void;
 }
 
 export class LimitedCallers {
-  private readonly heldRequests = new Set<HeldRequest>();
+  private readonly openRequests = new Set<OpenRequest>();
 
   /** Calls `end` when the caller may no longer use the subject of the request. @returns the release function */
-  hold(request: PeerRequest, owner: Owner, end: HeldRequest["end"]): () => void {
+  register(request: PeerRequest, owner: Owner, end: OpenRequest["end"]): () => void {
     if (!isLimited(request)) return () => {};
-    const held = { request, owner, end };
-    this.heldRequests.add(held);
-    return () => this.heldRequests.delete(held);
+    const open = { request, owner, end };
+    this.openRequests.add(open);
+    return () => this.openRequests.delete(open);
   }
 
   /** Executes a request for as long as the caller may use its subject. @throws WshError session_not_found, access_denied */
   async whilePermitted<T>(request: PeerRequest, owner: Owner, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (!isLimited(request)) return run(request.signal);
-    const over = new AbortController();
-    const gone = Promise.withResolvers<never>();
-    const release = this.hold(request, owner, (error) => {
-      over.abort();
-      gone.reject(error);
+    const controller = new AbortController();
+    const denied = Promise.withResolvers<never>();
+    const release = this.register(request, owner, (error) => {
+      controller.abort();
+      denied.reject(error);
     });
     try {
-      using either = eitherSignal(request.signal, over.signal);
-      return await Promise.race([run(either.signal), gone.promise]);
+      using signals = eitherSignal(request.signal, controller.signal);
+      return await Promise.race([run(signals.signal), denied.promise]);
     } finally {
       release();
     }
   }
 
   /** Rechecks the requests after a pane has moved to another session. */
-  paneMoved(): void {
-    for (const held of [...this.heldRequests]) {
+  recheckOwners(): void {
+    for (const open of [...this.openRequests]) {
       try {
-        requireOwnSession(held.request, held.owner());
+        requireOwnSession(open.request, open.owner());
       } catch (error) {
-        this.endRequest(held, error as WshError);
+        this.endRequest(open, error as WshError);
       }
     }
   }
 
   /**
    * Rechecks the requests after a session has become private.
-   * @param lacks returns why a request may no longer be made; null: it may
+   * @param findDenial returns why a request may no longer be made; null: it may
    */
-  async recheck(lacks: (request: PeerRequest) => Promise<WshError | null>): Promise<void> {
-    for (const held of [...this.heldRequests]) {
+  async recheckPermissions(findDenial: (request: PeerRequest) => Promise<WshError | null>): Promise<void> {
+    for (const open of [...this.openRequests]) {
       // Without an answer, a caller may not.
-      const error = await lacks(held.request).catch(
+      const error = await findDenial(open.request).catch(
         (thrown) => new WshError("access_denied", WshError.from(thrown).message),
       );
-      if (error !== null && this.heldRequests.has(held)) this.endRequest(held, error);
+      if (error !== null && this.openRequests.has(open)) this.endRequest(open, error);
     }
   }
 
-  private endRequest(held: HeldRequest, error: WshError): void {
-    this.heldRequests.delete(held);
-    held.end(error);
+  private endRequest(open: OpenRequest, error: WshError): void {
+    this.openRequests.delete(open);
+    open.end(error);
   }
 }
 

@@ -21,39 +21,39 @@ interface ListEntry {
 }
 
 export class ListFeed {
-  private change = 0;
+  private changeCount = 0;
   /** Whether every watcher knows that its info is out of date. */
   private isStale = false;
   private changedAt = 0;
-  private readonly alarm = new Alarm(systemClock, () => this.becameQuiet());
+  private readonly alarm = new Alarm(systemClock, () => this.sendIfQuiet());
 
   constructor(
     private readonly session: Session,
-    private readonly watched: () => boolean,
+    private readonly hasWatchers: () => boolean,
     private readonly send: (event: Readonly<Record<string, unknown>>) => void,
   ) {}
 
   /** Returns the info for a watcher that asks, which is notified of the next change. */
   answer(): ListEntry {
-    const listed = this.currentEntry();
+    const entry = this.currentEntry();
     this.isStale = false;
-    return listed;
+    return entry;
   }
 
   /** The info of an event: how long its state lasts was not checked. */
-  get passing(): Listing {
-    return { change: this.change, pid: process.pid, lasting: null };
+  get transientListing(): Listing {
+    return { change: this.changeCount, pid: process.pid, lasting: null };
   }
 
   /** Something that a list shows may have changed. */
   changed(): void {
-    if (!this.watched()) return;
+    if (!this.hasWatchers()) return;
     this.changedAt = systemClock.now();
     this.alarm.set(this.changedAt + QUIET_MS);
     if (this.isStale) return;
     this.isStale = true;
-    this.change++;
-    const event = { event: "stale", change: this.change };
+    this.changeCount++;
+    const event = { event: "stale", change: this.changeCount };
     // The echo of a key is sent first; answers to requests follow later.
     queueMicrotask(() => this.send(event));
   }
@@ -62,29 +62,30 @@ export class ListFeed {
     this.alarm.clear();
   }
 
-  private becameQuiet(): void {
-    if (!this.watched()) return;
+  private sendIfQuiet(): void {
+    if (!this.hasWatchers()) return;
     const quietAt = this.changedAt + QUIET_MS;
     if (systemClock.now() < quietAt) {
       this.alarm.set(quietAt);
       return;
     }
-    const listed = this.currentEntry();
-    if (listed.listing.lasting === null) return;
+    const entry = this.currentEntry();
+    if (entry.listing.lasting === null) return;
     this.isStale = false;
-    this.send({ event: "listing", ...listed });
+    this.send({ event: "listing", ...entry });
   }
 
   private currentEntry(): ListEntry {
     const { info, lasting } = this.session.listing();
     const pid = typeof lasting === "number" ? lasting : null;
-    const listing = { change: this.change, pid: process.pid };
+    const listing = { change: this.changeCount, pid: process.pid };
     if (pid === null) return { info, listing: { ...listing, lasting: lasting === "reported" ? lasting : null } };
     // The counter is read before and after the check: a change in between makes the info outdated.
     const { processes } = platform();
     const runs = processes.runs(pid);
     const again = this.session.listing();
-    const held = runs !== null && again.lasting === pid && processes.hasOneThread(pid) && processes.runs(pid) === runs;
-    return { info: again.info, listing: { ...listing, lasting: held ? { pid, runs } : null } };
+    const isUnchanged =
+      runs !== null && again.lasting === pid && processes.hasOneThread(pid) && processes.runs(pid) === runs;
+    return { info: again.info, listing: { ...listing, lasting: isUnchanged ? { pid, runs } : null } };
   }
 }

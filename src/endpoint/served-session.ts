@@ -22,7 +22,7 @@ export interface PeerStream {
 export interface StreamedWindow {
   /** Its current id; null: the requested window is gone. */
   readonly id: string | null;
-  readonly shown: DisplayedContent;
+  readonly content: DisplayedContent;
   dispose(): void;
 }
 
@@ -30,20 +30,20 @@ export interface StreamedWindow {
 export interface ClientStreams {
   /**
    * Begins, or changes, the stream of a peer.
-   * @param known the peer's stream so far, none at first
-   * @param begin registers the new stream, which counts as a client of the session; throws at the limit of clients
+   * @param currentStream the peer's stream so far, none at first
+   * @param register registers the new stream, which counts as a client of the session; throws at the limit of clients
    * @returns the answer
    */
   request(
     request: PeerRequest,
     peer: Peer,
-    known: PeerStream | undefined,
-    begin: (stream: () => PeerStream) => void,
+    currentStream: PeerStream | undefined,
+    register: (stream: () => PeerStream) => void,
   ): Promise<unknown>;
 }
 
 /** How the served process reports to the servers that watch it. */
-export interface Watchers {
+export interface WatcherReports {
   /** Something that a list shows may have changed. Runs per chunk and per input. */
   changed(): void;
   /** The AI agent of a pane has changed; null: it is gone. */
@@ -72,25 +72,25 @@ export interface ServedSession {
    */
   owner(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** Called once, before the first request. */
-  watchEvents(watchers: Watchers): void;
+  watchEvents(watchers: WatcherReports): void;
   /** The contents for an attaching terminal, and their session; a pane alone has its own. @throws WshError */
-  contentFor(request: PeerRequest, peer: Peer): { readonly shown: DisplayedContent; readonly session: Session };
+  contentFor(request: PeerRequest, peer: Peer): { readonly content: DisplayedContent; readonly session: Session };
   /** A shown window. @param target its id, index or name; absent: the active one @throws WshError pane_not_found */
   window(target: string | undefined): StreamedWindow;
   /** The question that the person must answer before the binding of a pressed key is executed; null: there is none. */
-  priorQuestion(binding: Binding, shown: DisplayedContent): Promise<PriorQuestion | null>;
+  priorQuestion(binding: Binding, content: DisplayedContent): Promise<PriorQuestion | null>;
   /**
    * Executes the operation that is bound to a pressed key.
    * @returns the operation's answer
    * @throws WshError of the operation
    */
-  runBinding(binding: Binding, shown: DisplayedContent, how: BindingContext): Promise<unknown>;
+  runBinding(binding: Binding, content: DisplayedContent, context: BindingContext): Promise<unknown>;
   /**
    * Finds the keypress that started a client in the pane, whose terminal that client can switch to another session.
    * @returns null when the client does not run at the pane's own terminal
    * @throws WshError nested_session when no keypress started it
    */
-  startedBy(pid: number): Submission | null;
+  findStartingKey(pid: number): Submission | null;
   /** Updates `session.info()`: asks the sources of views. */
   refresh(): Promise<void>;
   /**
@@ -99,7 +99,7 @@ export interface ServedSession {
    */
   handlePeerRequest(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** A signal from outside ends the session: its stored state is updated and kept. */
-  endedFromOutside(signal: string): Promise<void>;
+  saveBeforeEnd(signal: string): Promise<void>;
   /** The session ends because its restore has failed: its stored state remains unchanged. */
   restoreFailed(): void;
   /**
@@ -112,7 +112,7 @@ export interface ServedSession {
   /** Whether the session is private, or shows a private one. */
   isPrivate(): boolean;
   /** Why an AI agent may no longer use what it has begun; null: it may. */
-  lacksLeave(request: PeerRequest): Promise<WshError | null>;
+  findDenial(request: PeerRequest): Promise<WshError | null>;
   /** Loads the streams other than terminals. */
   clients(): Promise<ClientStreams>;
 }

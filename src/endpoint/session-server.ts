@@ -29,12 +29,12 @@ import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { RequestMemory } from "../wire/request-memory.ts";
 import { Wire } from "../wire/socket.ts";
 import { AgentAlerts } from "./agent-alerts.ts";
-import { recordEnd, recorded, unrecorded } from "./audited-requests.ts";
+import { recordRequest, recordStreamEnd, unrecordedOperations } from "./audited-requests.ts";
 import { CallerShares } from "./caller-shares.ts";
-import { StreamCode, type Streams } from "./lazy-streams.ts";
+import { LazyStreams, type StreamModules } from "./lazy-streams.ts";
 import { LimitedCallers } from "./limited-callers.ts";
 import { ListFeed } from "./list-feed.ts";
-import type { BindingContext, PeerStream, ServedSession } from "./served-session.ts";
+import type { BindingContext, PeerStream, ServedSession, StreamedWindow } from "./served-session.ts";
 import { switchTerminal } from "./switch-session.ts";
 import { showNotice } from "./terminal-notice.ts";
 import { Watchers } from "./watchers.ts";
@@ -49,10 +49,10 @@ const EndSchema = v.object({
 const CallerGoneSchema = v.object({ id: v.string() });
 
 /** Requests with an id that a session remembers, and bytes of their answers: far more than callers repeat. */
-const ONCE_LIMITS = { ids: 8_192, bytes: 2 * 1024 * 1024 } as const;
+const REQUEST_MEMORY_LIMITS = { ids: 8_192, bytes: 2 * 1024 * 1024 } as const;
 
 /** Requests that begin a stream or change it. */
-const beginning: ReadonlySet<string> = new Set(
+const streamOperations: ReadonlySet<string> = new Set(
   ["attach", "client", "subscribe", "follow", "raw", "window"].map((name) => `peer.${name}`),
 );
 
@@ -60,17 +60,17 @@ export class SessionServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
   private readonly streams = new Map<Peer, PeerStream>();
   /** Ends the requests and streams of callers that may no longer use the session. */
-  private readonly limited = new LimitedCallers();
-  private readonly holds = new Map<Peer, () => void>();
+  private readonly limitedCallers = new LimitedCallers();
+  private readonly releases = new Map<Peer, () => void>();
   private readonly watchers = new Watchers(() => this.serving.session.info());
   private readonly shares: CallerShares;
   /** Callers with a connection of their own that a peer forwards, and who may hold the keyboard. */
-  private readonly callers = new Map<Peer, Set<string>>();
+  private readonly forwardedCallers = new Map<Peer, Set<string>>();
   private served: ServedSession | null = null;
   private readonly ready = Promise.withResolvers<void>();
-  private feed: ListFeed | null = null;
-  private readonly rememberedRequests = new RequestMemory(ONCE_LIMITS);
-  private readonly code = new StreamCode(() => this.serving.clients());
+  private listFeed: ListFeed | null = null;
+  private readonly rememberedRequests = new RequestMemory(REQUEST_MEMORY_LIMITS);
+  private readonly lazyStreams = new LazyStreams(() => this.serving.clients());
 
   constructor(
     limits: { readonly clients: number; readonly waiters: number },
@@ -84,7 +84,7 @@ export class SessionServer implements PeerHandler {
   /** Listens at a path; several listeners may serve one session (its runtime directory may have been deleted). */
   listen(path: string): { stop(): void } {
     return Wire.listen(path, (wire) => {
-      const peer = new Peer(wire, this, () => this.agentAt(wire.peerPid));
+      const peer = new Peer(wire, this, () => this.findAgent(wire.peerPid));
       this.peers.add(peer);
       return peer.events;
     });
@@ -98,17 +98,17 @@ export class SessionServer implements PeerHandler {
     const feed = new ListFeed(
       session,
       () => this.watchers.size > 0,
-      (event) => this.watchers.tell(event),
+      (event) => this.watchers.send(event),
     );
-    this.feed = feed;
-    const tell = (
+    this.listFeed = feed;
+    const sendEvent = (
       event: string,
       fields: object = {},
       read = (): ReturnType<Session["info"]> => session.info(),
     ): void => {
       if (this.watchers.size === 0) return;
       feed.changed();
-      this.watchers.tell({ event, ...fields, info: read(), listing: feed.passing });
+      this.watchers.send({ event, ...fields, info: read(), listing: feed.transientListing });
     };
     for (const change of ["listed", "drawn"] as const) session.events.on(change, () => feed.changed());
     const alerts = new AgentAlerts({
@@ -119,20 +119,20 @@ export class SessionServer implements PeerHandler {
     served.watchEvents({
       changed: () => feed.changed(),
       agent: (pane, agent) => {
-        tell("agent_state", { pane_id: pane, agent });
-        alerts.changed(pane, agent);
+        sendEvent("agent_state", { pane_id: pane, agent });
+        alerts.agentChanged(pane, agent);
       },
-      sendEvent: tell,
+      sendEvent,
     });
-    session.events.on("info", () => tell("info"));
-    session.events.on("joined", () => this.limited.paneMoved());
+    session.events.on("info", () => sendEvent("info"));
+    session.events.on("joined", () => this.limitedCallers.recheckOwners());
     session.events.on("private", () => this.permissionsChanged());
-    session.events.on("renamed", (change) => tell("session_renamed", change));
-    session.events.on("tagged", (change) => tell("session_tags_changed", change));
-    session.events.on("questions", (waiting) => tell("questions_changed", { waiting }));
+    session.events.on("renamed", (change) => sendEvent("session_renamed", change));
+    session.events.on("tagged", (change) => sendEvent("session_tags_changed", change));
+    session.events.on("questions", (waiting) => sendEvent("questions_changed", { waiting }));
     // Events of one change have the same facts: to read them, every program is checked.
     let facts: ReturnType<Session["info"]> | null = null;
-    const infoOfChange = (): ReturnType<Session["info"]> => {
+    const sharedInfo = (): ReturnType<Session["info"]> => {
       if (facts !== null) return facts;
       queueMicrotask(() => {
         facts = null;
@@ -140,19 +140,19 @@ export class SessionServer implements PeerHandler {
       facts = session.info();
       return facts;
     };
-    session.events.on("layout", ({ event, ...fields }) => tell(event, fields, infoOfChange));
-    session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
-    session.events.on("ending", () => tell("session_ending"));
+    session.events.on("layout", ({ event, ...fields }) => sendEvent(event, fields, sharedInfo));
+    session.events.on("exited", ({ code, signal }) => sendEvent("session_exited", { exit_code: code, signal }));
+    session.events.on("ending", () => sendEvent("session_ending"));
     session.events.on("destroyed", (end) => {
       feed.dispose();
-      this.watchers.tell(destroyedEvent(end));
+      this.watchers.send(destroyedEvent(end));
     });
   }
 
   /** Ends what AI agents have open that they may no longer use. */
   permissionsChanged(): void {
     const { served } = this;
-    if (served !== null) void this.limited.recheck((request) => served.lacksLeave(request));
+    if (served !== null) void this.limitedCallers.recheckPermissions((request) => served.findDenial(request));
   }
 
   hello(peer: Peer): Hello | Promise<Hello> {
@@ -164,19 +164,19 @@ export class SessionServer implements PeerHandler {
     if (peer.agent === null) return { ...hello, info: session.info() };
     const agent = { kind: "agent", name: peer.agent } as const;
     return served.permission.allowance(peer.agent).then((isAllowed) => {
-      this.watchers.conceal(peer, agent, isAllowed);
+      this.watchers.limitToAgent(peer, agent, isAllowed);
       return { ...hello, info: this.watchers.visibleInfo(peer, session.info()) };
     });
   }
 
   /** The AI agent among the ancestors of a process of this account, if agents have limited rights here. */
-  private agentAt(pid: number | null): string | null {
+  private findAgent(pid: number | null): string | null {
     return pid === null || this.policy.settings.agents_may === "everything" ? null : agentAt(pid);
   }
 
   async request(request: PeerRequest, peer: Peer): Promise<unknown> {
-    const isRecorded = !peer.isServer && !unrecorded.has(request.op);
-    return recorded(isRecorded ? this.audit() : null, request, this.serving, async () => {
+    const isRecorded = !peer.isServer && !unrecordedOperations.has(request.op);
+    return recordRequest(isRecorded ? this.audit() : null, request, this.serving, async () => {
       const { session } = this.serving;
       const owner = this.serving.owner(request);
       if (!isUnlimited(request)) {
@@ -184,13 +184,15 @@ export class SessionServer implements PeerHandler {
         else requireOwnSession(request, owner());
       }
       return this.shares.answer(request, () =>
-        this.limited.whilePermitted(request, owner, (signal) => this.onceAnswer(session, { ...request, signal }, peer)),
+        this.limitedCallers.whilePermitted(request, owner, (signal) =>
+          this.answerIdempotent(session, { ...request, signal }, peer),
+        ),
       );
     });
   }
 
   /** A request with an id is carried out once; none is begun after its deadline. */
-  private async onceAnswer(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
+  private async answerIdempotent(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
     const { once, deadline } = request;
     if (once === undefined) {
       requireInTime(deadline);
@@ -212,7 +214,7 @@ export class SessionServer implements PeerHandler {
       case "peer.end": {
         const { reason, by, undone } = v.parse(EndSchema, request.input);
         if (undone) this.serving.restoreFailed();
-        if (by !== undefined) await this.serving.endedFromOutside(by);
+        if (by !== undefined) await this.serving.saveBeforeEnd(by);
         await session.lifetime.kill(reason);
         return {};
       }
@@ -250,16 +252,16 @@ export class SessionServer implements PeerHandler {
       case "peer.give_back":
       case "peer.colors":
       case "peer.settings":
-        return this.inTurn(request, peer);
+        return this.handleInOrder(request, peer);
       case "peer.attach":
       case "peer.client":
       case "peer.subscribe":
       case "peer.follow":
       case "peer.raw":
       case "peer.window":
-        return this.streaming(request, peer, this.code.loaded ?? (await this.code.load()));
+        return this.handleStreamRequest(request, peer, this.lazyStreams.loaded ?? (await this.lazyStreams.load()));
       default:
-        if (request.op === "input.capture" && request.caller.connected) this.remember(request.caller.id, peer);
+        if (request.op === "input.capture" && request.caller.connected) this.rememberCaller(request.caller.id, peer);
         return request.op.startsWith("peer.")
           ? this.serving.handlePeerRequest(request, peer)
           : this.serving.operate(request, peer);
@@ -274,41 +276,42 @@ export class SessionServer implements PeerHandler {
 
   /** Returns the session's info for a server, which is notified of the next change. */
   private watch(peer: Peer): object {
-    if (this.feed === null) return {};
-    const { info, listing } = this.feed.answer();
+    if (this.listFeed === null) return {};
+    const { info, listing } = this.listFeed.answer();
     return { ...this.watchers.visibleInfo(peer, info), listing };
   }
 
   private shownIn({ name }: Session): v.InferOutput<typeof ShownInSchema> {
-    const code = this.code.loaded;
-    const around = new Set<string>();
+    const code = this.lazyStreams.loaded;
+    const sockets = new Set<string>();
     for (const stream of code === null ? [] : this.streams.values()) {
       if (code !== null && stream instanceof code.TerminalStream && stream.around !== undefined)
-        around.add(stream.around);
+        sockets.add(stream.around);
     }
-    return { name, shown_in: [...around] };
+    return { name, shown_in: [...sockets] };
   }
 
   /** A stream's request is handled in order with the typed input, even while the code of streams loads. */
-  private inTurn(request: PeerRequest, peer: Peer): Promise<unknown> {
+  private handleInOrder(request: PeerRequest, peer: Peer): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const { code } = this;
-    if (code.loaded === null) code.load().catch(reject);
-    code.inOrder(() => {
-      if (code.loaded !== null) this.streaming(request, peer, code.loaded).then(resolve, reject);
+    const { lazyStreams } = this;
+    if (lazyStreams.loaded === null) lazyStreams.load().catch(reject);
+    lazyStreams.deliverInOrder(() => {
+      const { loaded } = lazyStreams;
+      if (loaded !== null) this.handleStreamRequest(request, peer, loaded).then(resolve, reject);
     });
     return promise;
   }
 
-  private async streaming(request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
+  private async handleStreamRequest(request: PeerRequest, peer: Peer, code: StreamModules): Promise<unknown> {
     if (peer.isClosed) throw new WshError("cancelled", "the connection has ended");
     const owner = this.serving.owner(request);
     requireOwnSession(request, owner());
-    if (beginning.has(request.op)) {
-      this.holds.get(peer)?.();
-      this.holds.set(
+    if (streamOperations.has(request.op)) {
+      this.releases.get(peer)?.();
+      this.releases.set(
         peer,
-        this.limited.hold(request, owner, ({ code }) => this.endStreamOf(request, peer, code)),
+        this.limitedCallers.register(request, owner, ({ code }) => this.endStream(request, peer, code)),
       );
     }
     switch (request.op) {
@@ -318,10 +321,8 @@ export class SessionServer implements PeerHandler {
         if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection already carries a stream");
         const { session } = this.serving;
         this.shares.openStream(session, request, peer);
-        this.streams.set(
-          peer,
-          new code.WindowStream(session, peer, request.input, (window) => this.serving.window(window)),
-        );
+        const open = (window: string | undefined): StreamedWindow => this.serving.window(window);
+        this.streams.set(peer, new code.WindowStream(session, peer, request.input, open));
         return {};
       }
       case "peer.client":
@@ -341,7 +342,7 @@ export class SessionServer implements PeerHandler {
   }
 
   stream(message: WireMessage, peer: Peer): void {
-    this.code.inOrder(() => peer.guarded(() => this.streams.get(peer)?.receive(message)));
+    this.lazyStreams.deliverInOrder(() => peer.guarded(() => this.streams.get(peer)?.receive(message)));
   }
 
   closed(peer: Peer): void {
@@ -349,27 +350,27 @@ export class SessionServer implements PeerHandler {
     this.watchers.delete(peer);
     this.streams.get(peer)?.close();
     this.streams.delete(peer);
-    this.holds.get(peer)?.();
-    this.holds.delete(peer);
+    this.releases.get(peer)?.();
+    this.releases.delete(peer);
     this.shares.peerClosed(peer);
-    const callers = this.callers.get(peer);
-    this.callers.delete(peer);
+    const callers = this.forwardedCallers.get(peer);
+    this.forwardedCallers.delete(peer);
     if (callers !== undefined) this.served?.session.keyboard.handleConnectionLoss(callers);
   }
 
   /** Ends a stream whose caller may not use the session that the pane has moved to, or may use this one no longer. */
-  private endStreamOf(request: PeerRequest, peer: Peer, code: string): void {
+  private endStream(request: PeerRequest, peer: Peer, code: string): void {
     this.streams.get(peer)?.close();
     const denied = this.serving.isPrivate() ? "private" : "access_denied";
     const reason = code === "access_denied" ? denied : "moved_away";
-    recordEnd(this.audit(), request, this.serving, reason);
+    recordStreamEnd(this.audit(), request, this.serving, reason);
     peer.send(messageTypes.end, { reason } satisfies StreamEnd);
     peer.finish();
   }
 
-  private remember(caller: string, peer: Peer): void {
-    const callers = this.callers.get(peer) ?? new Set();
-    this.callers.set(peer, callers.add(caller));
+  private rememberCaller(caller: string, peer: Peer): void {
+    const callers = this.forwardedCallers.get(peer) ?? new Set();
+    this.forwardedCallers.set(peer, callers.add(caller));
   }
 
   /** Resolves when no peer has messages pending, or after `patienceMs`. */
@@ -381,31 +382,29 @@ export class SessionServer implements PeerHandler {
     while (this.peers.size > 0 && performance.now() < deadline) await Bun.sleep(5);
   }
 
-  private async attach(request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
+  private async attach(request: PeerRequest, peer: Peer, code: StreamModules): Promise<unknown> {
     const { serving } = this;
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection already carries a stream");
     this.shares.openStream(serving.session, request, peer);
     const policy = { ...this.policy, knownTerminals: code.knownTerminals };
-    const { shown, session } = serving.contentFor(request, peer);
-    const stream = new code.TerminalStream(session, shown, peer, request, policy);
+    const { content, session } = serving.contentFor(request, peer);
+    const stream = new code.TerminalStream(session, content, peer, request, policy);
     const { acting } = stream;
-    const bound = (binding: Binding, how: Omit<BindingContext, "by">): Promise<unknown> => {
+    const runBound = (binding: Binding, context: Omit<BindingContext, "by">): Promise<unknown> => {
       const { operation: op, input } = binding;
-      const call = (): Promise<unknown> => serving.runBinding(binding, shown, { ...how, by: byKeys(acting) });
+      const call = (): Promise<unknown> => serving.runBinding(binding, content, { ...context, by: byKeys(acting) });
       // Keys of a process of this account are not recorded, since no person's typing is.
       const audit = acting.caller.via === undefined ? null : this.audit();
-      return recorded(audit, { op, input, caller: acting.caller }, this.serving, call);
+      return recordRequest(audit, { op, input, caller: acting.caller }, this.serving, call);
     };
     stream.onBound = async (binding, signal) => {
       if (!isUnlimited(acting)) await this.requireMayCall(acting, binding);
-      const asked = await serving.priorQuestion(binding, shown);
-      if (asked === null) {
-        return bound(binding, { signal });
-      }
-      stream.ask(asked.question, async (answer) => {
-        const input = asked.input(answer);
+      const prior = await serving.priorQuestion(binding, content);
+      if (prior === null) return runBound(binding, { signal });
+      stream.ask(prior.question, async (answer) => {
+        const input = prior.input(answer);
         if (input === null) return;
-        await bound({ ...binding, input: { ...binding.input, ...input } }, { about: asked.about });
+        await runBound({ ...binding, input: { ...binding.input, ...input } }, { about: prior.about });
       });
       return null;
     };
@@ -423,15 +422,15 @@ export class SessionServer implements PeerHandler {
       import("../operations/table.ts"),
       import("../viewer/calls/own-targets.ts"),
     ]);
-    const found = findOperation(operation);
-    if (found === undefined) return;
-    requireMay(by, found, this.serving.session.id, input);
-    for (const named of targetsIn(by, found, input)) findOwn(this.policy.instance, by, named);
+    const definition = findOperation(operation);
+    if (definition === undefined) return;
+    requireMay(by, definition, this.serving.session.id, input);
+    for (const named of targetsIn(by, definition, input)) findOwn(this.policy.instance, by, named);
   }
 
   /** Ends the watchers' connections: the session is over, while the process continues with panes of another one. */
   dismiss(): void {
-    this.watchers.dismiss();
+    this.watchers.closeConnections();
   }
 }
 

@@ -10,14 +10,14 @@ import type { ServedSession } from "./served-session.ts";
 /** @throws WshError nested_session */
 export async function switchTerminal(served: ServedSession, input: unknown): Promise<v.InferOutput<typeof WentSchema>> {
   const { pid, asks_only, ...place } = v.parse(GoSchema, input);
-  const entered = served.startedBy(pid);
-  if (entered === null) return { isInside: false };
-  if (!asks_only) await goWith(served.session, entered, place);
+  const startingKey = served.findStartingKey(pid);
+  if (startingKey === null) return { isInside: false };
+  if (!asks_only) await switchViewer(served.session, startingKey, place);
   return { isInside: true };
 }
 
 /** @throws WshError nested_session when that terminal is no longer attached, or would show itself */
-async function goWith(
+async function switchViewer(
   { viewers }: Pick<Session, "viewers">,
   { viewer: id }: Submission,
   place: SessionAddress,

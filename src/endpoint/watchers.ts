@@ -24,7 +24,7 @@ export class Watchers {
     this.peers.delete(peer);
   }
 
-  conceal(peer: Peer, owner: Owner, isAllowed: () => boolean): void {
+  limitToAgent(peer: Peer, owner: Owner, isAllowed: () => boolean): void {
     this.agents.set(peer, { owner, isAllowed });
   }
 
@@ -34,15 +34,15 @@ export class Watchers {
   }
 
   /** An AI agent is only told that a private session has changed. */
-  tell(event: { readonly info?: SessionInfo; readonly [field: string]: unknown }): void {
+  send(event: { readonly info?: SessionInfo; readonly [field: string]: unknown }): void {
     for (const peer of this.peers) {
       const info = this.agents.has(peer) ? (event.info ?? this.info()) : undefined;
-      const seen = info === undefined ? undefined : this.visibleInfo(peer, info);
-      peer.send(messageTypes.event, seen === info ? event : { event: "info", info: seen });
+      const visible = info === undefined ? undefined : this.visibleInfo(peer, info);
+      peer.send(messageTypes.event, visible === info ? event : { event: "info", info: visible });
     }
   }
 
-  dismiss(): void {
+  closeConnections(): void {
     for (const peer of this.peers) peer.finish();
   }
 }

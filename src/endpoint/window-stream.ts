@@ -22,23 +22,23 @@ import type { Peer } from "../wire/peer.ts";
 import type { PeerStream, StreamedWindow } from "./served-session.ts";
 
 export class WindowStream implements PeerStream {
-  private readonly ends: (() => void)[];
-  private readonly wants: ReadonlySet<string>;
+  private readonly cleanups: (() => void)[];
+  private readonly requestedEvents: ReadonlySet<string>;
   private readonly format: "plain" | "styled";
   private readonly intervalMs: number;
-  private readonly elements: boolean;
+  private readonly includesElements: boolean;
   private readonly streamed: StreamedWindow;
-  private queued: LayoutEvent[] = [];
+  private queuedEvents: LayoutEvent[] = [];
   private skipped = 0;
   private seq: number;
-  private dirty = true;
-  private isOver = false;
+  private isDirty = true;
+  private isClosed = false;
   private timer: Timer | null = null;
-  private lastFrame = Number.NEGATIVE_INFINITY;
+  private lastFrameAt = Number.NEGATIVE_INFINITY;
   /** The picture's shape, and its rows, as composed and as sent. */
   private lastSent: { readonly key: string; readonly lines: Grid["lines"]; readonly texts: readonly string[] } | null =
     null;
-  private sentPlaces = "";
+  private sentState = "";
 
   /** @param open finds the window that a target means @throws WshError invalid_request, pane_not_found */
   constructor(
@@ -48,15 +48,15 @@ export class WindowStream implements PeerStream {
     open: (window: string | undefined) => StreamedWindow,
   ) {
     const { events, window, format, interval_ms, elements, seq } = parse(WindowRequestSchema, input);
-    this.wants = new Set(events);
+    this.requestedEvents = new Set(events);
     this.format = format;
     this.intervalMs = interval_ms;
-    this.elements = elements;
+    this.includesElements = elements;
     this.seq = seq;
     this.streamed = open(window);
-    const { shown } = this.streamed;
+    const { content } = this.streamed;
     const changed = (): void => this.changed();
-    this.ends = [
+    this.cleanups = [
       session.openStream(),
       () => this.streamed.dispose(),
       session.events.on("exited", (exit) => {
@@ -66,10 +66,10 @@ export class WindowStream implements PeerStream {
         this.end({ reason, exit_code: exit.code, signal: exit.signal });
       }),
     ];
-    if (this.wants.has("frames")) {
+    if (this.requestedEvents.has("frames")) {
       const nothing = (): void => {};
-      this.ends.push(
-        shown.listen({
+      this.cleanups.push(
+        content.listen({
           ahead: nothing,
           bell: nothing,
           clipboard: nothing,
@@ -79,12 +79,12 @@ export class WindowStream implements PeerStream {
           reset: changed,
         }),
       );
-      if (elements) this.ends.push(session.events.on("drawn", changed));
+      if (elements) this.cleanups.push(session.events.on("drawn", changed));
     }
     peer.onDrain = () => this.schedule();
-    if (this.wants.has("layout")) {
-      this.ends.push(session.events.on("layout", (event) => this.enqueue(event)));
-      this.tellWindows();
+    if (this.requestedEvents.has("layout")) {
+      this.cleanups.push(session.events.on("layout", (event) => this.enqueue(event)));
+      this.sendWindows();
     }
     this.schedule();
   }
@@ -97,10 +97,10 @@ export class WindowStream implements PeerStream {
 
   /** The connection is gone. */
   close(): void {
-    if (this.isOver) return;
-    this.isOver = true;
+    if (this.isClosed) return;
+    this.isClosed = true;
     if (this.timer !== null) clearTimeout(this.timer);
-    for (const end of this.ends) end();
+    for (const end of this.cleanups) end();
   }
 
   private get windows(): readonly WindowInfo[] {
@@ -108,58 +108,58 @@ export class WindowStream implements PeerStream {
   }
 
   private end(end: Omit<StreamEnd, "name">): void {
-    if (this.isOver) return;
-    this.tellQueued();
+    if (this.isClosed) return;
+    this.sendQueued();
     this.close();
     this.peer.send(messageTypes.end, { ...end, name: this.session.name } satisfies StreamEnd);
     this.peer.finish();
   }
 
   private changed(): void {
-    this.dirty = true;
+    this.isDirty = true;
     this.schedule();
   }
 
   private enqueue(event: LayoutEvent): void {
-    if (this.queued.length < MAX_QUEUED_EVENTS) this.queued.push(event);
+    if (this.queuedEvents.length < MAX_QUEUED_EVENTS) this.queuedEvents.push(event);
     else this.skipped++;
     // A new position of panes changes the picture, whether or not a pane has rendered.
     this.changed();
   }
 
   private schedule(): void {
-    if (this.isOver || this.peer.outbox.pending > 0) return;
-    this.tellQueued();
-    if (this.timer !== null || !this.dirty || !this.wants.has("frames")) return;
-    const due = this.lastFrame + this.intervalMs - performance.now();
-    this.timer = setTimeout(() => void this.streamed.shown.whenAtRest(() => this.frame()), Math.max(0, due));
+    if (this.isClosed || this.peer.outbox.pending > 0) return;
+    this.sendQueued();
+    if (this.timer !== null || !this.isDirty || !this.requestedEvents.has("frames")) return;
+    const due = this.lastFrameAt + this.intervalMs - performance.now();
+    this.timer = setTimeout(() => void this.streamed.content.whenAtRest(() => this.sendFrame()), Math.max(0, due));
   }
 
-  private tellQueued(): void {
-    const events = this.queued;
-    this.queued = [];
+  private sendQueued(): void {
+    const events = this.queuedEvents;
+    this.queuedEvents = [];
     for (const event of events) this.peer.send(messageTypes.event, { ...event, seq: ++this.seq });
     if (this.skipped === 0) return;
     this.peer.send(messageTypes.event, { type: "lagged", skipped: this.skipped });
     this.skipped = 0;
-    this.tellWindows();
+    this.sendWindows();
   }
 
-  private tellWindows(): void {
+  private sendWindows(): void {
     this.peer.send(messageTypes.event, { event: "windows", seq: 0, windows: this.windows });
   }
 
   /** Runs at most once per interval, between two pictures. */
-  private frame(): void {
+  private sendFrame(): void {
     this.timer = null;
-    if (this.isOver || this.peer.outbox.pending > 0) return;
-    const { id, shown } = this.streamed;
-    this.dirty = false;
+    if (this.isClosed || this.peer.outbox.pending > 0) return;
+    const { id, content } = this.streamed;
+    this.isDirty = false;
     // The window is gone: the client has not requested another one's contents.
     if (id === null) return;
-    this.lastFrame = performance.now();
-    const { lines, rows, cols, cursor, top } = this.picture(shown.grid());
-    const panes = this.panesOf(id).map((pane) => ({ ...pane, row: pane.row + top }));
+    this.lastFrameAt = performance.now();
+    const { lines, rows, cols, cursor, top } = this.composePicture(content.grid());
+    const panes = this.listPanes(id).map((pane) => ({ ...pane, row: pane.row + top }));
     const key = JSON.stringify([
       id,
       rows,
@@ -168,32 +168,32 @@ export class WindowStream implements PeerStream {
     ]);
     const before = this.lastSent?.key === key ? this.lastSent : null;
     const texts: string[] = [];
-    const news = lines.flatMap((row, index) => {
-      const was = before?.texts[index];
+    const changedLines = lines.flatMap((row, index) => {
+      const sentText = before?.texts[index];
       // Rows under elements are recomposed for each picture.
-      const line = was !== undefined && before?.lines[index] === row ? null : toLine(row, this.format);
-      const text = line === null ? was : JSON.stringify(line);
+      const line = sentText !== undefined && before?.lines[index] === row ? null : toLine(row, this.format);
+      const text = line === null ? sentText : JSON.stringify(line);
       texts.push(text ?? "");
-      return line === null || text === was ? [] : [{ index, line }];
+      return line === null || text === sentText ? [] : [{ index, line }];
     });
     this.lastSent = { key, lines, texts };
-    const rest = {
+    const state = {
       cursor: { row: cursor.row, col: cursor.col, visible: cursor.visible },
-      title: shown.title,
+      title: content.title,
       panes,
     };
-    const sent = JSON.stringify(rest);
-    if (before !== null && news.length === 0 && sent === this.sentPlaces) return;
-    this.sentPlaces = sent;
-    const what = { window: id, rows, cols, whole: before === null, lines: news };
-    this.peer.send(messageTypes.event, { event: "frame", seq: ++this.seq, ...what, ...rest });
+    const stateText = JSON.stringify(state);
+    if (before !== null && changedLines.length === 0 && stateText === this.sentState) return;
+    this.sentState = stateText;
+    const fields = { window: id, rows, cols, whole: before === null, lines: changedLines };
+    this.peer.send(messageTypes.event, { event: "frame", seq: ++this.seq, ...fields, ...state });
   }
 
   /** The window with the panels around it; `top` rows of them are above. */
-  private picture(grid: Grid): Grid & { readonly top: number } {
-    if (!this.elements) return { ...grid, top: 0 };
-    const { elements, layout: own, questions } = this.session;
-    const layout = layoutAround(own, grid);
+  private composePicture(grid: Grid): Grid & { readonly top: number } {
+    if (!this.includesElements) return { ...grid, top: 0 };
+    const { elements, layout: sessionLayout, questions } = this.session;
+    const layout = layoutAround(sessionLayout, grid);
     const outer = { rows: layout.top + grid.rows + layout.bottom, cols: grid.cols };
     const overlays = elements.overlays();
     const panels = elements.panels();
@@ -203,7 +203,7 @@ export class WindowStream implements PeerStream {
     return { ...(dialog === null ? frame : drawDialog(frame, layoutDialog(dialog, frame), false)), top: layout.top };
   }
 
-  private panesOf(id: string): FramePane[] {
+  private listPanes(id: string): FramePane[] {
     const window = this.windows.find((each) => each.id === id);
     return (window?.panes ?? []).flatMap(({ id: pane, row = 0, col = 0, rows, cols, title, active, hidden }) =>
       hidden === true ? [] : [{ id: pane, row, col, rows, cols, title, active }],

@@ -4,7 +4,7 @@
  * people are warned before. Nothing is read while it is in use: one timer waits until it may have been unused long
  * enough.
  */
-import { programsIn } from "../endpoint/operations/running.ts";
+import { findRunningPrograms } from "../endpoint/operations/running.ts";
 import { intervals } from "../platform/intervals.ts";
 import { platform } from "../platform/platform.ts";
 import type { OwnerProcess } from "../protocol/owner.ts";
@@ -120,7 +120,7 @@ class UnusedEnd implements Disposable {
   private async isWorking(): Promise<boolean> {
     const { pane: content } = this.session;
     await content.refresh();
-    return programsIn(content.windows().flatMap(({ panes }) => panes)).length > 0;
+    return findRunningPrograms(content.windows().flatMap(({ panes }) => panes)).length > 0;
   }
 }
 

@@ -4,13 +4,13 @@
  */
 import * as v from "valibot";
 import { SaveToSchema, unfinishedDir } from "../checkpoints/files/named.ts";
-import { programsIn } from "../endpoint/operations/running.ts";
+import { findRunningPrograms } from "../endpoint/operations/running.ts";
 import type {
   BindingContext,
   ClientStreams,
   ServedSession,
   StreamedWindow,
-  Watchers,
+  WatcherReports,
 } from "../endpoint/served-session.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Binding } from "../keys/bindings.ts";
@@ -134,7 +134,7 @@ export class SessionProcess implements SessionParts, ServedSession {
     return () => sessionId((pane === null ? null : this.locals.get(pane)?.home?.number) ?? this.number);
   }
 
-  watchEvents({ changed, agent, sendEvent }: Watchers): void {
+  watchEvents({ changed, agent, sendEvent }: WatcherReports): void {
     const { events } = this.arrangement;
     events.on("listed", changed);
     events.on("agent", (changed) => agent(changed.pane, changed.agent));
@@ -155,7 +155,7 @@ export class SessionProcess implements SessionParts, ServedSession {
     if (!mayAsk(binding, this.settings.confirm_close)) return null;
     await this.content.refresh();
     const session = { name: this.session.name, windows: this.content.windows() };
-    return priorQuestion(binding, session, shown.mouseTargets.active, programsIn);
+    return priorQuestion(binding, session, shown.mouseTargets.active, findRunningPrograms);
   }
 
   /** If the focused pane is a view, its session handles the operation. */
@@ -173,7 +173,7 @@ export class SessionProcess implements SessionParts, ServedSession {
     return operate(this, request, shown instanceof WindowView ? shown : null);
   }
 
-  startedBy(pid: number): Submission | null {
+  findStartingKey(pid: number): Submission | null {
     for (const { pane } of this.locals.values()) {
       const entered = startedBy(pane, this.session.submittedLines, pid);
       if (entered !== null) return entered;
@@ -207,7 +207,7 @@ export class SessionProcess implements SessionParts, ServedSession {
     this.keeper.keepAfterRestoreUndone();
   }
 
-  async endedFromOutside(signal: string): Promise<void> {
+  async saveBeforeEnd(signal: string): Promise<void> {
     await this.keeper.saveLast(signal);
   }
 
@@ -231,15 +231,15 @@ export class SessionProcess implements SessionParts, ServedSession {
   }
 
   /** @throws WshError pane_not_found; moved if the pane is a view */
-  contentFor(request: PeerRequest, peer: Peer): { readonly shown: DisplayedContent; readonly session: Session } {
+  contentFor(request: PeerRequest, peer: Peer): { readonly content: DisplayedContent; readonly session: Session } {
     const { input, target } = request;
     const { session } = this;
     if (target !== undefined && addressesPane(target)) {
-      const { shown, ownSession } = this.localFor(target);
-      return { shown, session: ownSession };
+      const { content, ownSession } = this.localFor(target);
+      return { content, session: ownSession };
     }
     const isIndependent = typeof input === "object" && input !== null && "independent" in input && input.independent;
-    if (isIndependent !== true) return { shown: this.sharedView, session };
+    if (isIndependent !== true) return { content: this.sharedView, session };
     const { rows, cols } = this.sharedView;
     const view = new WindowView(this.arrangement, { rows, cols }, this.content, ownFocus(this.arrangement));
     this.content.independentViews.add(view);
@@ -249,7 +249,7 @@ export class SessionProcess implements SessionParts, ServedSession {
       this.arrangement.watch(view, null);
       view.dispose();
     };
-    return { shown: view, session };
+    return { content: view, session };
   }
 
   /** A window for a stream, which affects no other view and no size. @throws WshError pane_not_found */
@@ -261,7 +261,7 @@ export class SessionProcess implements SessionParts, ServedSession {
         get id() {
           return windowId(activeWindow(now()).id);
         },
-        shown: sharedView,
+        content: sharedView,
         dispose: () => {},
       };
     }
@@ -278,7 +278,7 @@ export class SessionProcess implements SessionParts, ServedSession {
       get id() {
         return now().windows.some(({ id }) => id === match.id) ? windowId(match.id) : null;
       },
-      shown: view,
+      content: view,
       dispose: () => view.dispose(),
     };
 
@@ -425,5 +425,5 @@ export class SessionProcess implements SessionParts, ServedSession {
 
   isPrivate = (): boolean => this.session.isPrivate || this.content.privateOwners.length > 0;
 
-  lacksLeave = async (request: PeerRequest) => (await this.load()).lacksLeave(this, request);
+  findDenial = async (request: PeerRequest) => (await this.load()).lacksLeave(this, request);
 }

@@ -27,11 +27,11 @@ export interface HandlerContext {
   /** The paste buffers that the session can see. */
   readonly buffers: PasteBuffers;
   /** Stores a pasted image. @returns its path @throws WshError invalid_request */
-  keepImage(bytes: Buffer, format: ImageFormat): Promise<string>;
+  storeImage(bytes: Buffer, format: ImageFormat): Promise<string>;
   /** Shows a notice to the people at the pane. */
   readonly notice: Notice;
   /** The program that listens on a port, if the caller may learn of it. */
-  holderOf(port: number): Promise<PortHolder | null>;
+  findPortHolder(port: number): Promise<PortHolder | null>;
   /** The port that the session has on lease; null: it has none. */
   readonly leasedPort: number | null;
   /** Unix time in ms after which the operation is not begun. */

@@ -25,11 +25,11 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "overlay.create": (session, input, { caller }) => {
     session.requireRunning();
     const { id } = session.elements.createOverlay(input);
-    session.makers.record("overlay", id, makerOf(caller));
+    session.makers.record("overlay", id, agentName(caller));
     return { id };
   },
-  "overlay.list": ({ elements }) => wire(elements.overlays()),
-  "overlay.get": ({ elements }, { id }) => wire(elements.overlay(id)),
+  "overlay.list": ({ elements }) => asMutable(elements.overlays()),
+  "overlay.get": ({ elements }, { id }) => asMutable(elements.overlay(id)),
   "overlay.replace": ({ elements }, { id, spans }) => noResult(elements.replaceSpans("overlay", id, spans)),
   "overlay.patch": ({ elements }, { id, ...patch }) => noResult(elements.patchOverlay(id, patch)),
   "overlay.spans": ({ elements }, { id, spans }) => noResult(elements.updateSpans("overlay", id, spans)),
@@ -39,13 +39,13 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "panel.create": async (session, input, { caller }) => {
     session.requireRunning();
     const { id } = session.elements.createPanel(input);
-    session.makers.record("panel", id, makerOf(caller));
+    session.makers.record("panel", id, agentName(caller));
     await session.layOutPanes();
     const { ptyRows: rows, ptyCols: cols } = session.layout;
     return { id, visible: session.elements.panel(id).visible, rows, cols };
   },
-  "panel.list": ({ elements }) => wire(elements.panels()),
-  "panel.get": ({ elements }, { id }) => wire(elements.panel(id)),
+  "panel.list": ({ elements }) => asMutable(elements.panels()),
+  "panel.get": ({ elements }, { id }) => asMutable(elements.panel(id)),
   "panel.replace": ({ elements }, { id, ...place }) => noResult(elements.replacePanel(id, place)),
   "panel.patch": ({ elements }, { id, ...patch }) => noResult(elements.patchPanel(id, patch)),
   "panel.spans": ({ elements }, { id, spans }) => noResult(elements.updateSpans("panel", id, spans)),
@@ -56,7 +56,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "input.mode": (session) => inputMode(session),
   "input.capture": (session, { lease_ms }, { caller }) => {
     session.requireRunning();
-    session.keyboard.capture(holderOf(caller), lease_ms);
+    session.keyboard.capture(keyboardOwner(caller), lease_ms);
     return { ...inputMode(session), seq: session.keyboard.cursor(caller.id) };
   },
   "input.release": (session) => {
@@ -66,7 +66,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   },
   "input.keys": async (session, { since, wait_ms }, { caller, signal }) => {
     const read = await session.keyboard.readNext(since, wait_ms, { id: caller.id, signal });
-    return { ...wire(read), mode: session.keyboard.mode };
+    return { ...asMutable(read), mode: session.keyboard.mode };
   },
   "focus.get": ({ elements }) => ({ focused: elements.focused }),
   "focus.set": ({ elements }, { id }) => noResult(elements.focus(id)),
@@ -87,23 +87,23 @@ function noResult(_nothing: unknown): Record<string, never> {
   return {};
 }
 
-function holderOf(caller: Caller): KeyboardOwner {
-  const maker = makerOf(caller);
+function keyboardOwner(caller: Caller): KeyboardOwner {
+  const maker = agentName(caller);
   return { id: caller.id, label: callerLabel(caller), connected: caller.connected, ...defined({ agent: maker }) };
 }
 
 /** The AI agent's name as an owner. */
-function makerOf(caller: Caller): string | undefined {
+function agentName(caller: Caller): string | undefined {
   return agentOfCaller(caller) === null ? undefined : ownerOf(caller).name;
 }
 
 function inputMode({ keyboard }: Session): OperationOutput<"input.mode"> {
   const { owner } = keyboard;
-  const left = keyboard.leaseLeft();
+  const remaining = keyboard.leaseLeft();
   return {
     mode: keyboard.mode,
     ...(owner === null ? {} : { owner: owner.label }),
-    ...present({ lease_ms: left }),
+    ...present({ lease_ms: remaining }),
   };
 }
 
@@ -114,6 +114,6 @@ type Mutable<T> = T extends readonly (infer E)[]
     : T;
 
 /** The domain's values are read-only, the schemas' types are not; JSON makes no difference. */
-function wire<T>(value: T): Mutable<T> {
+function asMutable<T>(value: T): Mutable<T> {
   return value as Mutable<T>;
 }

@@ -5,7 +5,7 @@ import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import type { Party } from "../../session/questions/types.ts";
 import type { SessionHandlers } from "./context.ts";
 import { elementHandlers } from "./drawing.ts";
-import { programsIn } from "./running.ts";
+import { findRunningPrograms } from "./running.ts";
 
 export const sessionHandlers: SessionHandlers = {
   "session.get": (session) => session.info(),
@@ -15,7 +15,7 @@ export const sessionHandlers: SessionHandlers = {
     return session.info();
   },
   "session.kill": async (session, { reason }) => {
-    const ended = programsIn(session.info().windows.flatMap(({ panes }) => panes));
+    const ended = findRunningPrograms(session.info().windows.flatMap(({ panes }) => panes));
     await session.lifetime.kill(reason);
     return { ended };
   },
@@ -63,9 +63,9 @@ export const sessionHandlers: SessionHandlers = {
     ...questions.answerBy(ask_id, answer, { ...partyOf(caller), isNotice: caller.via?.token === NOTICE_TOKEN }),
   }),
   "ask.person": ({ questions, isPrivate, exit }) => {
-    const there = questions.personPresence();
+    const person = questions.personPresence();
     // A question that nobody sees soon is kept by another session than a private or an ended one.
-    return { ...there, noticed: there.noticed === true && !isPrivate && exit === null };
+    return { ...person, noticed: person.noticed === true && !isPrivate && exit === null };
   },
   "buffer.list": ({ buffers }) => buffers.list(),
   "buffer.get": ({ buffers }, { buffer }) => buffers.get(buffer),

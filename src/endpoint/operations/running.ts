@@ -6,13 +6,13 @@ import { jobsOf } from "../../platform/jobs.ts";
 import { automaticName, isStarting, type PaneInfo, type RunningProgram } from "../../protocol/session.ts";
 
 /** Reads every process of the machine: some milliseconds. */
-export function programsIn(panes: readonly PaneInfo[]): RunningProgram[] {
+export function findRunningPrograms(panes: readonly PaneInfo[]): RunningProgram[] {
   return panes.flatMap((info) => {
     const { id: pane, pid, state, view } = info;
     if (view !== undefined || state === "exited" || state === "crashed") return [];
     const isIdle = state === "prompt" || isStarting(info);
-    const own = isIdle ? [] : [{ pane, program: automaticName(info), background: false }];
+    const foreground = isIdle ? [] : [{ pane, program: automaticName(info), background: false }];
     const jobs = pid === null ? [] : jobsOf(pid);
-    return [...own, ...jobs.map((program) => ({ pane, program, background: true }))];
+    return [...foreground, ...jobs.map((program) => ({ pane, program, background: true }))];
   });
 }

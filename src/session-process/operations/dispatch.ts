@@ -240,14 +240,14 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
     questions: session.questions,
     buffers: session.buffers,
     notice: session.notice,
-    async keepImage(bytes, format) {
+    async storeImage(bytes, format) {
       if (session.isPrivate) throw new WshError("invalid_request", "a private session keeps nothing on disk");
       const { keepImage } = await import("../pasted-images.ts");
       return keepImage(parts.instance, bytes, format);
     },
     ...defined({ target, deadline }),
     leasedPort: session.port,
-    async holderOf(port) {
+    async findPortHolder(port) {
       const { only } = caller;
       const listener = listPorts(parts.instance, { port, all: only === undefined, only })?.[0] ?? null;
       if (listener === null || agentOfCaller(caller) === null) return listener;

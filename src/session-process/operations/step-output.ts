@@ -55,13 +55,13 @@ export function overwrittenIn(pane: Pane, id: number | null): ReturnType<typeof 
 export async function withPortHolder<R extends StepResult>(
   pane: Pane,
   result: R,
-  { holderOf }: Pick<HandlerContext, "holderOf">,
+  { findPortHolder }: Pick<HandlerContext, "findPortHolder">,
 ): Promise<R> {
   const { state, exit_code, output, command_id, warnings = [] } = result;
   if (state !== "finished" || exit_code === 0) return result;
   const record = command_id === null ? null : pane.commands.log.get(command_id);
   const port = refusedPort(output, record?.command ?? pane.command);
-  const holder = port === null ? null : await holderOf(port);
+  const holder = port === null ? null : await findPortHolder(port);
   return holder === null ? result : { ...result, warnings: [...warnings, holderText(holder)] };
 }
 

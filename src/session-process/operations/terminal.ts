@@ -72,10 +72,10 @@ export const terminalHandlers: Pick<
     if (deletes) buffers.remove(pasted.name);
     return pasted;
   },
-  "image.paste": async (pane, { data, format }, { keepImage }) => {
+  "image.paste": async (pane, { data, format }, { storeImage }) => {
     pane.requireRunning();
     const image = Buffer.from(data, "base64");
-    const path = await keepImage(image, format);
+    const path = await storeImage(image, format);
     const typed = decodeFor(pane, { data: quote(path), encoding: "utf8", submit: false, paste: true });
     await typeInto(pane, typed);
     return { path, bytes: image.length };

@@ -70,7 +70,7 @@ export class LocalPane implements PlacedPane {
   readonly session: Session;
   readonly pane: Pane;
   /** Shows this pane alone. */
-  readonly shown: DisplayedContent;
+  readonly content: DisplayedContent;
   /** Its place; null: it has left the layout. */
   private port: LocalPaneEvents | null = null;
   private assignedSize: Size;
@@ -95,7 +95,7 @@ export class LocalPane implements PlacedPane {
     this.session = session;
     this.pane = ownSession.pane;
     this.assignedSize = ownSession.size;
-    this.shown = shownPane(ownSession);
+    this.content = shownPane(ownSession);
     this.picture = this.makePicture();
     this.copyMode = this.makeCopyMode();
     this.overlayLayer = new OverlayLayer({
@@ -245,7 +245,7 @@ export class LocalPane implements PlacedPane {
   }
 
   learnColors(colors: TerminalColors): void {
-    this.shown.learnColors(colors);
+    this.content.learnColors(colors);
   }
 
   async restart(): Promise<void> {
@@ -356,7 +356,7 @@ export class LocalPane implements PlacedPane {
     const { terminal } = pane;
     const looked: LayerPicture["screen"] = this.overlayLayer.isShown ? this.overlayLayer.screen : null;
     const grid = looked?.grid ?? terminal.grid();
-    const more = { modes: this.modes, title: terminal.title, places: this.shown.framePlaces() };
+    const more = { modes: this.modes, title: terminal.title, places: this.content.framePlaces() };
     const { sign: lastRowText } = this.overlayLayer;
     if (lastRowText === null && this.isPlainBelow) return { ...grid, ...more };
     const { offset: _, ...frame } = composeFrame({
@@ -384,7 +384,7 @@ export class LocalPane implements PlacedPane {
   }
 
   private makeCopyMode(): PaneCopyMode {
-    return new PaneCopyMode(this.shown, 0, {
+    return new PaneCopyMode(this.content, 0, {
       changed: () => this.changedPicture(),
       copied: (text) => {
         this.port?.copied({ selection: "c", base64: Buffer.from(text).toString("base64") });
@@ -400,9 +400,9 @@ export class LocalPane implements PlacedPane {
 
   /** Reports are in the cells of the pane, with its panels. */
   private makePointer(): Pointer {
-    const { ownSession, copyMode, shown } = this;
+    const { ownSession, copyMode, content } = this;
     return new Pointer({
-      pointed: shown.mouseTargets,
+      pointed: content.mouseTargets,
       get isInCopyMode() {
         return copyMode.isOn;
       },

@@ -265,7 +265,7 @@ export class WindowView implements DisplayedContent {
   readonly input: TypedInput = typedIn(this);
 
   get copyModeSource(): DisplayedContent["copyModeSource"] {
-    return this.single?.shown.copyModeSource ?? this.lookIn;
+    return this.single?.content.copyModeSource ?? this.lookIn;
   }
 
   private readonly lookIn = (input: CopyModeInput, pane = this.active): Promise<void> =>

@@ -1,6 +1,6 @@
 /** The first terminal at a session, for which its process loads code: nothing sent meanwhile is lost or reordered. */
 import { expect, test } from "bun:test";
-import { StreamCode } from "../../../src/endpoint/lazy-streams.ts";
+import { LazyStreams } from "../../../src/endpoint/lazy-streams.ts";
 import { messageTypes } from "../../../src/protocol/messages.ts";
 import { parseTarget } from "../../../src/protocol/names.ts";
 import { findSession } from "../../../src/registry/registry.ts";
@@ -52,17 +52,17 @@ test("an invalid message meanwhile ends its own connection, and nothing else", a
 });
 
 test("requests that wait for the code are processed after those that do not", async () => {
-  const code = new StreamCode(async () => ({ request: async () => ({}) }));
+  const code = new LazyStreams(async () => ({ request: async () => ({}) }));
   const order: string[] = [];
-  code.inOrder(() => order.push("nothing waits"));
+  code.deliverInOrder(() => order.push("nothing waits"));
   const requests = [1, 2].map(async (at) => {
     if (code.loaded === null) await code.load();
     order.push(`request ${at}`);
   });
-  code.inOrder(() => order.push("frame"));
+  code.deliverInOrder(() => order.push("frame"));
   await Promise.all(requests);
-  await new Promise<void>((served) => code.inOrder(served));
+  await new Promise<void>((served) => code.deliverInOrder(served));
   expect(order).toEqual(["nothing waits", "request 1", "request 2", "frame"]);
-  code.inOrder(() => order.push("at once"));
+  code.deliverInOrder(() => order.push("at once"));
   expect(order.at(-1)).toBe("at once");
 });

@@ -11,13 +11,13 @@ test("an agent's streams end if it cannot be found out whether it may go on, and
   for (const agent of names) {
     const caller = { kind: "cli", id: agent, agent, connected: true };
     const request = { op: "peer.subscribe", input: {}, caller } as unknown as PeerRequest;
-    limited.hold(
+    limited.register(
       request,
       () => "@s1",
       ({ code }) => ended.push(`${agent} ${code}`),
     );
   }
-  await limited.recheck(async ({ caller }) => {
+  await limited.recheckPermissions(async ({ caller }) => {
     if (caller.agent === "claude") throw new WshError("unsafe_path", "the list of allowed agents cannot be read");
     return caller.agent === "codex" ? new WshError("access_denied", "the session is private now") : null;
   });

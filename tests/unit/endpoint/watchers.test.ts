@@ -17,9 +17,9 @@ test("an answer for longer than once reaches an open connection, and so does its
   const watchers = new Watchers(() => info);
   watchers.add(peer);
   let isAllowed = false;
-  watchers.conceal(peer, { kind: "agent", name: "claude" }, () => isAllowed);
+  watchers.limitToAgent(peer, { kind: "agent", name: "claude" }, () => isAllowed);
   const commandNow = (): string => {
-    watchers.tell({ event: "info", info });
+    watchers.send({ event: "info", info });
     const last = heard.at(-1) as { info: SessionInfo };
     expect(last.info.command).toBe(watchers.visibleInfo(peer, info).command);
     return last.info.command;

@@ -29,25 +29,25 @@ test("each change is reported once, to terminals that do not view that pane; an 
   const [here, elsewhere] = [viewer(["@1"]), viewer()];
   const viewers = () => [here.viewer, elsewhere.viewer];
   const alerts = new AgentAlerts({ alert: () => "notify", name: () => "dev", viewers });
-  alerts.changed("@1", agent("needs_input", { message: "may\x1b I?" }));
-  alerts.changed("@1", agent("needs_input", { message: "still" }));
-  alerts.changed("@1", agent("working"));
-  alerts.changed("@1", agent("needs_input", { source: "program", since: 2 }));
-  alerts.changed("@1", agent("done", { since: 3 }));
-  alerts.changed("@1", null);
+  alerts.agentChanged("@1", agent("needs_input", { message: "may\x1b I?" }));
+  alerts.agentChanged("@1", agent("needs_input", { message: "still" }));
+  alerts.agentChanged("@1", agent("working"));
+  alerts.agentChanged("@1", agent("needs_input", { source: "program", since: 2 }));
+  alerts.agentChanged("@1", agent("done", { since: 3 }));
+  alerts.agentChanged("@1", null);
   expect(elsewhere.rung).toEqual([
     "\x1b]9;wsh dev: claude needs input: may I?\x1b\\",
     "\x1b]9;wsh dev: claude is done\x1b\\",
   ]);
   expect(here.rung).toEqual([]);
-  alerts.changed("@2", agent("done", { since: 4 }));
+  alerts.agentChanged("@2", agent("done", { since: 4 }));
   expect(here.rung).toHaveLength(1);
 });
 
 test("nothing is reported unless the setting says how", () => {
   const { rung, viewer: one } = viewer();
   for (const alert of ["off", "bell"] as const) {
-    new AgentAlerts({ alert: () => alert, name: () => "dev", viewers: () => [one] }).changed("@1", agent("done"));
+    new AgentAlerts({ alert: () => alert, name: () => "dev", viewers: () => [one] }).agentChanged("@1", agent("done"));
   }
   expect(rung).toEqual(["\x07"]);
 });

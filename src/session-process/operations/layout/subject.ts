@@ -2,7 +2,7 @@
 
 import { storableVariables } from "../../../checkpoints/files/environment.ts";
 import type { HandlerContext } from "../../../endpoint/operations/context.ts";
-import { programsIn } from "../../../endpoint/operations/running.ts";
+import { findRunningPrograms } from "../../../endpoint/operations/running.ts";
 import { directoryOf } from "../../../platform/directory.ts";
 import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
@@ -73,7 +73,7 @@ export function change(
 /** The programs in a window, or in one pane of it. */
 export function runningIn({ content }: SessionParts, window: number, pane?: string): RunningProgram[] {
   const panes = content.windows().find(({ id }) => id === windowId(window))?.panes ?? [];
-  return programsIn(panes.filter(({ id }) => pane === undefined || id === pane));
+  return findRunningPrograms(panes.filter(({ id }) => pane === undefined || id === pane));
 }
 
 /** Whether a target names something outside of the session. */
