@@ -8,8 +8,8 @@ import type { ClientStreams } from "./served-session.ts";
 
 export interface StreamModules {
   readonly knownTerminals: import("../viewer/terminal/known-terminals.ts").KnownTerminals;
-  readonly TerminalStream: typeof import("../viewer/terminal/attached-terminal.ts").TerminalStream;
-  readonly askTerminal: typeof import("../viewer/terminal/requests.ts").askTerminal;
+  readonly AttachedTerminal: typeof import("../viewer/terminal/attached-terminal.ts").AttachedTerminal;
+  readonly askTerminal: typeof import("../viewer/terminal/requests.ts").handleTerminalRequest;
   readonly WindowStream: typeof import("./window-stream.ts").WindowStream;
   readonly clients: ClientStreams;
 }
@@ -42,14 +42,21 @@ export class LazyStreams {
   }
 
   private async loadModules(): Promise<StreamModules> {
-    const [{ TerminalStream }, { askTerminal }, { WindowStream }, { KnownTerminals }, clients] = await Promise.all([
-      import("../viewer/terminal/attached-terminal.ts"),
-      import("../viewer/terminal/requests.ts"),
-      import("./window-stream.ts"),
-      import("../viewer/terminal/known-terminals.ts"),
-      this.loadClients(),
-    ]);
-    this.loaded = { knownTerminals: new KnownTerminals(), TerminalStream, askTerminal, WindowStream, clients };
+    const [{ AttachedTerminal }, { handleTerminalRequest }, { WindowStream }, { KnownTerminals }, clients] =
+      await Promise.all([
+        import("../viewer/terminal/attached-terminal.ts"),
+        import("../viewer/terminal/requests.ts"),
+        import("./window-stream.ts"),
+        import("../viewer/terminal/known-terminals.ts"),
+        this.loadClients(),
+      ]);
+    this.loaded = {
+      knownTerminals: new KnownTerminals(),
+      AttachedTerminal,
+      askTerminal: handleTerminalRequest,
+      WindowStream,
+      clients,
+    };
     // Lets the pending requests continue first.
     setImmediate(() => {
       const { pendingMessages } = this;

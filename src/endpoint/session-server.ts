@@ -285,7 +285,7 @@ export class SessionServer implements PeerHandler {
     const code = this.lazyStreams.loaded;
     const sockets = new Set<string>();
     for (const stream of code === null ? [] : this.streams.values()) {
-      if (code !== null && stream instanceof code.TerminalStream && stream.around !== undefined)
+      if (code !== null && stream instanceof code.AttachedTerminal && stream.around !== undefined)
         sockets.add(stream.around);
     }
     return { name, shown_in: [...sockets] };
@@ -335,7 +335,7 @@ export class SessionServer implements PeerHandler {
         });
     }
     const stream = this.streams.get(peer);
-    if (!(stream instanceof code.TerminalStream)) {
+    if (!(stream instanceof code.AttachedTerminal)) {
       throw new WshError("invalid_request", "this connection does not carry a terminal");
     }
     return code.askTerminal(stream, request, peer);
@@ -388,7 +388,7 @@ export class SessionServer implements PeerHandler {
     this.shares.openStream(serving.session, request, peer);
     const policy = { ...this.policy, knownTerminals: code.knownTerminals };
     const { content, session } = serving.contentFor(request, peer);
-    const stream = new code.TerminalStream(session, content, peer, request, policy);
+    const stream = new code.AttachedTerminal(session, content, peer, request, policy);
     const { acting } = stream;
     const runBound = (binding: Binding, context: Omit<BindingContext, "by">): Promise<unknown> => {
       const { operation: op, input } = binding;
@@ -397,7 +397,7 @@ export class SessionServer implements PeerHandler {
       const audit = acting.caller.via === undefined ? null : this.audit();
       return recordRequest(audit, { op, input, caller: acting.caller }, this.serving, call);
     };
-    stream.onBound = async (binding, signal) => {
+    stream.onBoundKey = async (binding, signal) => {
       if (!isUnlimited(acting)) await this.requireMayCall(acting, binding);
       const prior = await serving.priorQuestion(binding, content);
       if (prior === null) return runBound(binding, { signal });
@@ -418,14 +418,14 @@ export class SessionServer implements PeerHandler {
    * A key can do no more than a call by the person who pressed it. @throws WshError access_denied, session_not_found
    */
   private async requireMayCall(by: Acting, { operation, input }: Binding): Promise<void> {
-    const [{ findOperation }, { findOwn }] = await Promise.all([
+    const [{ findOperation }, { findPermittedSession }] = await Promise.all([
       import("../operations/table.ts"),
-      import("../viewer/calls/own-targets.ts"),
+      import("../viewer/calls/permitted-targets.ts"),
     ]);
     const definition = findOperation(operation);
     if (definition === undefined) return;
     requireMay(by, definition, this.serving.session.id, input);
-    for (const named of targetsIn(by, definition, input)) findOwn(this.policy.instance, by, named);
+    for (const named of targetsIn(by, definition, input)) findPermittedSession(this.policy.instance, by, named);
   }
 
   /** Ends the watchers' connections: the session is over, while the process continues with panes of another one. */

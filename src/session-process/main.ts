@@ -217,7 +217,7 @@ function loadForPeople(sessionProcess: SessionProcess): void {
   const { session, settings } = sessionProcess;
   const load = (): void => {
     void sessionProcess.load();
-    void import("../viewer/calls/own-targets.ts");
+    void import("../viewer/calls/permitted-targets.ts");
     if (settings.status !== "off") void import("../viewer/status/status-line.ts");
   };
   const end = session.events.on("viewer", () => {
@@ -246,8 +246,8 @@ function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings, logg
     });
     live.onChanged(() => line.changed());
     arrangement.events.on("listed", () => line.paneChanged());
-    arrangement.events.on("rang", (pane) => arrangement.isSplit && line.rang(pane));
-    arrangement.events.on("rendered", (pane) => line.rendered(pane));
+    arrangement.events.on("rang", (pane) => arrangement.isSplit && line.bellRang(pane));
+    arrangement.events.on("rendered", (pane) => line.paneRendered(pane));
     session.events.on("destroyed", () => line[Symbol.dispose]());
   };
   arrangement.events.on("changed", () => void watch());

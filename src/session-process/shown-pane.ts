@@ -60,7 +60,7 @@ export function shownPane(session: PaneSession): DisplayedContent {
       };
     },
     learnColors: (colors) => terminal.setProfile(withColors(terminal.profile, colors)),
-    hasSeveral: false,
+    hasSeveralPanes: false,
     mouseTargets: pointedPane(session),
     input: pane,
     copyModeSource: copyModeSource(terminal, () => pane.commands.log.list()),
@@ -68,7 +68,7 @@ export function shownPane(session: PaneSession): DisplayedContent {
       return terminal.pictures === null ? [] : [terminal.pictures];
     },
     program: terminal,
-    wide: [terminal],
+    fullWidthPrograms: [terminal],
   };
 }
 

@@ -53,7 +53,11 @@ export interface Viewer {
   /** Whether it decides the size only while all others are observers as well. */
   readonly isObserver: boolean;
   /** Contents of a terminal with a separate active window that the session does not show now. */
-  readonly shownContent: { readonly isIndependent?: boolean; readonly isApart?: boolean; shows(pane: string): boolean };
+  readonly shownContent: {
+    readonly isIndependent?: boolean;
+    readonly hasSeparateWindow?: boolean;
+    shows(pane: string): boolean;
+  };
   /** Name for people of a terminal in a page; null for any other terminal. */
   readonly page: string | null;
   /** Path of the terminal's device, if it is on this machine; else null. */
@@ -79,7 +83,7 @@ export interface Viewer {
   switchTo(place: SessionAddress): Promise<void>;
   /** Shows the person a temporary message. */
   showMessage(text: string): void;
-  readonly ownView: {
+  readonly controls: {
     /** Opens a dialog or copy mode there, or another session. @throws WshError */
     open(view: OpenedView): Promise<void>;
     /** Whether it shows a copy mode of its own. */
@@ -177,7 +181,7 @@ export class Viewers {
       (client === undefined ? terminals.at(-1) : undefined);
     this.awaitedView =
       used === undefined && client === undefined && view.view !== "go" && view.act === undefined ? view : null;
-    await used?.ownView.open(view);
+    await used?.controls.open(view);
     return used === undefined ? 0 : 1;
   }
 
@@ -246,7 +250,7 @@ export class Viewers {
   private get deciding(): Viewer[] {
     const asked = this.actingOrder
       .flatMap((id) => this.viewers.get(id) ?? [])
-      .filter(({ isFollower, shownContent }) => !isFollower && shownContent.isApart !== true);
+      .filter(({ isFollower, shownContent }) => !isFollower && shownContent.hasSeparateWindow !== true);
     const own = asked.filter(({ isObserver }) => !isObserver);
     return own.length === 0 ? asked : own;
   }

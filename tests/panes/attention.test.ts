@@ -97,7 +97,7 @@ describe("news", () => {
     const viewers = fakes.map(viewer);
     const port = {
       alertMode: () => "osc9",
-      isMeant: (kind: NewsKind) => kinds.includes(kind),
+      isEnabled: (kind: NewsKind) => kinds.includes(kind),
       name: () => "dev",
       viewers: () => viewers.map(({ each }) => each),
     };
@@ -108,23 +108,23 @@ describe("news", () => {
     const here = { ...away(), looks: true };
     const other = away();
     const { attention, viewers } = scene([here, other, away()]);
-    attention.happened("activity", "@1", "output after silence");
-    attention.happened("activity", "@1", "output after silence");
-    attention.happened("finished", "@1", "'make' has ended");
+    attention.notify("activity", "@1", "output after silence");
+    attention.notify("activity", "@1", "output after silence");
+    attention.notify("finished", "@1", "'make' has ended");
     expect(viewers.map(({ heard }) => heard.length)).toEqual([0, 2, 2]);
     expect(viewers[1]?.heard).toEqual([
       "\x1b]9;wsh dev: output after silence\x1b\\",
       "\x1b]9;wsh dev: 'make' has ended\x1b\\",
     ]);
     other.seenAt = performance.now() + 1;
-    attention.happened("activity", "@1", "output after silence");
+    attention.notify("activity", "@1", "output after silence");
     expect(viewers.map(({ heard }) => heard.length)).toEqual([0, 3, 3]);
   });
 
   test("a bell that a terminal rings itself is not repeated; without a setting nobody is notified", () => {
     const { attention, viewers } = scene([{ ...away(), rings: true }, away()], ["bell"]);
-    attention.happened("bell", "@1", "a bell");
-    attention.happened("activity", "@1", "output");
+    attention.notify("bell", "@1", "a bell");
+    attention.notify("activity", "@1", "output");
     expect(viewers.map(({ heard }) => heard.length)).toEqual([0, 1]);
   });
 

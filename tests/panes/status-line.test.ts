@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import type { PaneInfo, WindowInfo } from "../../src/protocol/session.ts";
 import { segmentNames } from "../../src/protocol/status-segments.ts";
-import { statusText } from "../../src/viewer/status/line-layout.ts";
-import { type StatusFacts, segmentsOf } from "../../src/viewer/status/segments.ts";
+import { composeStatusText } from "../../src/viewer/status/line-layout.ts";
+import { parseSegments, type StatusFacts } from "../../src/viewer/status/segments.ts";
 import { personAt } from "../support/person.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -105,16 +105,16 @@ describe("the line", () => {
     people: 2,
     devices: [],
     ...{ host: "box", user: "me", home: "/home/me", marked: null },
-    output: () => ({ text: "\x1b[31mred\x07", failed: "" }),
+    output: () => ({ text: "\x1b[31mred\x07", failure: "" }),
     now: new Date(2026, 0, 1, 9, 5),
   };
   const usual = { argv: ["sh"], label: "status_command", seconds: 15, timeoutMs: 5_000 };
-  const all = segmentsOf(
+  const all = parseSegments(
     segmentNames.filter((name) => name !== "host"),
     usual,
   );
   const line = (cols: number): string =>
-    statusText(facts, all, cols)
+    composeStatusText(facts, all, cols)
       .spans.map(({ text }) => text)
       .join("");
 
@@ -129,7 +129,7 @@ describe("the line", () => {
   test("keeps the current window in view when there is no room for all", () => {
     const windows = Array.from({ length: 40 }, (_, i) => window(i, { active: i === 30 }));
     const narrow = (cols: number): string =>
-      statusText({ ...facts, windows }, all, cols)
+      composeStatusText({ ...facts, windows }, all, cols)
         .spans.map(({ text }) => text)
         .join("");
     expect(narrow(40)).toBe(" dev  < 27 28 29 30:window30* 31 32 > ".padEnd(40));
@@ -147,7 +147,7 @@ describe("the line", () => {
     });
     const panes = [pane(0, false), pane(1, true), pane(2, true)];
     const shown = (more: Partial<WindowInfo>): string =>
-      statusText({ ...facts, windows: [window(1, { panes, ...more })] }, segmentsOf(["windows"], null), 80)
+      composeStatusText({ ...facts, windows: [window(1, { panes, ...more })] }, parseSegments(["windows"], null), 80)
         .spans.map(({ text }) => text)
         .join("")
         .trim();

@@ -27,7 +27,7 @@ import { listPorts } from "../../registry/ports.ts";
 import { findSession } from "../../registry/registry.ts";
 import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import type { Session } from "../../session/session.ts";
-import { findOwn } from "../../viewer/calls/own-targets.ts";
+import { findPermittedSession } from "../../viewer/calls/permitted-targets.ts";
 import { Connection } from "../../wire/connection.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import { type PasswordAsk, passwordAsks } from "../events/password-ask.ts";
@@ -76,7 +76,8 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   const { target } = request;
   if (request.caller.program !== undefined) requireProgram(parts.localFor(target).pane, request.caller.program);
   requireMay(request, operation, parts.owner(request)(), request.input);
-  for (const named of targetsIn(request, operation, request.input)) findOwn(parts.instance, request, named);
+  for (const named of targetsIn(request, operation, request.input))
+    findPermittedSession(parts.instance, request, named);
   const requireSamePane = ofPaneAtStart(parts, target, isAgents && operation.scope !== "session");
   await parts.permission.require(request, operation, () => subjectOf(parts, request));
   if (isAgents) {

@@ -357,7 +357,7 @@ export class LocalPane implements PlacedPane {
     const looked: LayerPicture["screen"] = this.overlayLayer.isShown ? this.overlayLayer.screen : null;
     const grid = looked?.grid ?? terminal.grid();
     const more = { modes: this.modes, title: terminal.title, places: this.content.framePlaces() };
-    const { sign: lastRowText } = this.overlayLayer;
+    const { lastRowText } = this.overlayLayer;
     if (lastRowText === null && this.isPlainBelow) return { ...grid, ...more };
     const { offset: _, ...frame } = composeFrame({
       grid,
@@ -391,7 +391,7 @@ export class LocalPane implements PlacedPane {
         this.overlayLayer.say(describeCopy(text));
       },
       say: (text) => this.overlayLayer.say(text),
-      typed: (bytes) => this.sendInput(bytes),
+      sendInput: (bytes) => this.sendInput(bytes),
       mayShare: () => true,
       mouse: this.options.mouse,
       isPlain: false,
@@ -402,21 +402,21 @@ export class LocalPane implements PlacedPane {
   private makePointer(): Pointer {
     const { ownSession, copyMode, content } = this;
     return new Pointer({
-      pointed: content.mouseTargets,
+      targets: content.mouseTargets,
       get isInCopyMode() {
         return copyMode.isOn;
       },
-      isOthers: () => false,
-      isOn: false,
+      isInaccessible: () => false,
+      handlesMouse: false,
       copyModeKeys: { keys: "vi" },
       get top() {
         return ownSession.layout.top;
       },
       statusAt: () => null,
       openCopyMode: (input) => copyMode.begin(input),
-      statusLineUsed: () => {},
+      useStatusLine: () => {},
       openMenu: () => {},
-      typed: (bytes) => this.sendInput(bytes),
+      sendInput: (bytes) => this.sendInput(bytes),
     });
   }
 }

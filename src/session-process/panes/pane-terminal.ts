@@ -39,7 +39,7 @@ export function paneTerminal({ id, copyMode, pane }: LocalPane, { all, attachedA
       },
       attached_at: attachedAt,
       copy_mode:
-        copyMode.isOn || all.some(({ ownView, shownContent }) => ownView.isInCopyMode && shownContent.shows(id)),
+        copyMode.isOn || all.some(({ controls, shownContent }) => controls.isInCopyMode && shownContent.shows(id)),
     };
   });
 }

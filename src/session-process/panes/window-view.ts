@@ -42,7 +42,7 @@ const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 
 export class WindowView implements DisplayedContent {
   epoch = 1;
-  readonly isElsewhere = (pane?: string): boolean => showsOthers(this.arrangement.state, this.window, pane);
+  readonly isOfOtherSession = (pane?: string): boolean => showsOthers(this.arrangement.state, this.window, pane);
   private readonly listeners = new Set<DisplayListener>();
   private readonly canvases = { utf8: new WindowCanvas(false), ascii: new WindowCanvas(true) };
   readonly mouseTargets: MouseTargets;
@@ -126,7 +126,7 @@ export class WindowView implements DisplayedContent {
     return this.panesShown().flatMap((pane) => this.arrangement.placed.get(pane)?.pictures ?? []);
   }
 
-  get wide(): readonly DisplayedProgram[] {
+  get fullWidthPrograms(): readonly DisplayedProgram[] {
     const { program } = this;
     if (program !== null) return [program];
     return [...this.placement.boxes].flatMap(([pane, { cols }]) => {
@@ -169,11 +169,11 @@ export class WindowView implements DisplayedContent {
     return this.ownFocus !== null;
   }
 
-  get isApart(): boolean {
+  get hasSeparateWindow(): boolean {
     return this.ownFocus !== null && this.window.id !== activeWindow(this.arrangement.state).id;
   }
 
-  outerSized(outer: Size): void {
+  reportOuterSize(outer: Size): void {
     if (this.ownFocus !== null) this.arrangement.watch(this, this.window.id, outer);
   }
 
@@ -209,7 +209,7 @@ export class WindowView implements DisplayedContent {
     return { mouse, mouseEncoding: mouse === 0 ? 0 : SGR };
   }
 
-  get hasSeveral(): boolean {
+  get hasSeveralPanes(): boolean {
     return this.placement.boxes.size > 1;
   }
 
@@ -273,7 +273,7 @@ export class WindowView implements DisplayedContent {
 
   /** The area between the panels has changed. */
   resize(area: Size): void {
-    if (this.isApart) return;
+    if (this.hasSeparateWindow) return;
     if (area.rows === this.area.rows && area.cols === this.area.cols) return;
     this.area = area;
     this.notifyListeners((listener) => listener.resizing());

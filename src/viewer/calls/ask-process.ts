@@ -10,7 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { Connection } from "../../wire/connection.ts";
 import { followPane } from "../../wire/pane-process.ts";
-import { findOwn } from "./own-targets.ts";
+import { findPermittedSession } from "./permitted-targets.ts";
 
 /** Longest wait for a process to accept the call, in ms. */
 const CONNECT_MS = 1_000;
@@ -27,10 +27,10 @@ export async function askProcess(
   socket: string,
   op: string,
   input: unknown,
-  { by, ...asked }: ForwardedCall,
+  { by, ...call }: ForwardedCall,
 ): Promise<unknown> {
   const { access, caller } = byKeys(by);
-  const context = { ...asked, access, caller: { ...caller, id: `terminal:${process.pid}` } };
+  const context = { ...call, access, caller: { ...caller, id: `terminal:${process.pid}` } };
   return followPane(async (owner) => {
     const { connection } = await Connection.open(owner?.socket ?? socket, "cli", {}, CONNECT_MS);
     try {
@@ -49,7 +49,7 @@ export async function askTarget(
   call: { readonly operation: string; readonly input: unknown },
   signal: AbortSignal,
 ): Promise<unknown> {
-  const { socket } = findOwn(instance, by, target);
+  const { socket } = findPermittedSession(instance, by, target);
   return askProcess(socket, call.operation, call.input, { by, target, signal });
 }
 
@@ -73,15 +73,15 @@ export async function askServerOperation(
     return encodeURIComponent(String(value));
   });
   const { via, agent } = by.caller;
-  const of = isUnlimited(by) && via === undefined && agent === undefined ? {} : { by };
+  const actor = isUnlimited(by) && via === undefined && agent === undefined ? {} : { by };
   const from = binding.from ?? (binding.method === "GET" || binding.method === "DELETE" ? "query" : "json");
-  if (from === "json") return askServer(instance, binding.method, path, { body: rest, signal, ...of });
+  if (from === "json") return askServer(instance, binding.method, path, { body: rest, signal, ...actor });
   const query = new URLSearchParams(
     Object.entries(rest).flatMap(([field, value]): [string, string][] =>
       value == null ? [] : [[field, queryText(value)]],
     ),
   ).toString();
-  return askServer(instance, binding.method, query === "" ? path : `${path}?${query}`, { signal, ...of });
+  return askServer(instance, binding.method, query === "" ? path : `${path}?${query}`, { signal, ...actor });
 }
 
 function queryText(value: unknown): string {

@@ -16,21 +16,21 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Question } from "../../protocol/question.ts";
 import { endingQuestion } from "../../session/windows/prior-questions.ts";
 import { askServerOperation, askTarget } from "../calls/ask-process.ts";
-import { findOwn } from "../calls/own-targets.ts";
+import { findPermittedSession } from "../calls/permitted-targets.ts";
 
 /** Operations that change something, and whose answer the person wants to see. */
-const answering = /^(exec|run|ask|process|history|checkpoint|sessions|commands)\b/;
+const answeringOperations = /^(exec|run|ask|process|history|checkpoint|sessions|commands)\b/;
 
 /** @param answer replaces `%%` in parameters @throws WshError invalid_request, unknown_method */
-export function bindingOfPaletteLine(line: string, answer: string | null = null): Binding {
+export function parsePaletteLine(line: string, answer: string | null = null): Binding {
   return parseBindingLine(line, { readCall: (each) => lineCall(each, TARGET_PARAMETER) }, answer);
 }
 
 /** The answer, if the person should see it; else null. */
-export function forReading({ operation }: Binding, answer: unknown): unknown {
+export function answerToShow({ operation }: Binding, answer: unknown): unknown {
   const definition = findOperation(operation);
   if (definition === undefined || answer === null || answer === undefined) return null;
-  return definition.access === "observe" || answering.test(operation) ? answer : null;
+  return definition.access === "observe" || answeringOperations.test(operation) ? answer : null;
 }
 
 interface CallPort {
@@ -51,12 +51,12 @@ export async function callElsewhere(
 ): Promise<unknown> {
   const operation = findOperation(name);
   if (operation === undefined) throw new WshError("unknown_method", `no operation '${name}'`);
-  if (target !== undefined) findOwn(instance, by, target);
+  if (target !== undefined) findPermittedSession(instance, by, target);
   requireMay(by, operation, target === undefined ? null : (by.caller.only ?? null), input);
-  const call = (within: AbortSignal): Promise<unknown> =>
+  const call = (callSignal: AbortSignal): Promise<unknown> =>
     target === undefined
-      ? askServerOperation(instance, by, getOperation(operation.name).name, input, within)
-      : askTarget(instance, by, target, { operation: operation.name, input }, within);
+      ? askServerOperation(instance, by, getOperation(operation.name).name, input, callSignal)
+      : askTarget(instance, by, target, { operation: operation.name, input }, callSignal);
   if (!endsSomething(operation, input)) return call(signal);
   ask(endingQuestion(description, operation.summary), async (answer) => {
     if (answer === true) await call(new AbortController().signal);

@@ -16,14 +16,14 @@ import type { SwitcherRow } from "../switcher/destinations.ts";
 import type { KnownOperation, NamedTarget, PaletteEntries } from "./suggest.ts";
 
 /** Groups in order of their use: operations on visible objects come first. */
-const order = ["view", "pane", "window", "layout", "session", "sessions", "input", "buffer"];
+const groupOrder = ["view", "pane", "window", "layout", "session", "sessions", "input", "buffer"];
 
-function rank(name: string): number {
-  const index = order.indexOf(name.split(".")[0] ?? "");
-  return index < 0 ? order.length : index;
+function groupRank(name: string): number {
+  const index = groupOrder.indexOf(name.split(".")[0] ?? "");
+  return index < 0 ? groupOrder.length : index;
 }
 
-const aboutParameter: Parameter = {
+const targetParameter: Parameter = {
   name: TARGET_PARAMETER,
   required: false,
   values: [],
@@ -32,7 +32,7 @@ const aboutParameter: Parameter = {
 };
 
 /** Null for an unknown operation. */
-export function parametersAt(name: string): readonly Parameter[] | null {
+export function listParameters(name: string): readonly Parameter[] | null {
   if (isViewOperation(name))
     return Object.entries(viewParameters(name)).map(([parameter, { kind, description, required = false }]) => {
       const values = typeof kind === "string" ? (kind === "flag" ? ["true", "false"] : []) : kind;
@@ -46,49 +46,51 @@ export function parametersAt(name: string): readonly Parameter[] | null {
     });
   const operation = findOperation(name);
   if (operation === undefined) return null;
-  const own = parametersOf(operation);
-  return operation.scope === "server" ? own : [...own, aboutParameter];
+  const parameters = parametersOf(operation);
+  return operation.scope === "server" ? parameters : [...parameters, targetParameter];
 }
 
-export function knownFor(
+export function buildEntries(
   bindings: Bindings,
   by: Acting,
   { places, recent }: { readonly places: readonly SwitcherRow[]; readonly recent: readonly string[] },
 ): PaletteEntries {
   const keysOf = (name: string): string => {
-    const bound = new Map([...bindings].filter(([, { operation }]) => operation === name));
-    return bindingRows(bound)
+    const ownBindings = new Map([...bindings].filter(([, { operation }]) => operation === name));
+    return bindingRows(ownBindings)
       .flatMap(({ keys }) => keys)
       .slice(0, 2)
       .join(" ");
   };
-  const mayCall = operations.filter((each) => may(by, each, each.scope === "server" ? null : (by.caller.only ?? null)));
-  const ownEntries = viewOperationNames.map((name) => ({
+  const callable = operations.filter((each) =>
+    may(by, each, each.scope === "server" ? null : (by.caller.only ?? null)),
+  );
+  const viewEntries = viewOperationNames.map((name) => ({
     name,
     description: describeViewOperation(name),
     ends: false,
   }));
   const all = [
-    ...ownEntries,
-    ...mayCall.map(({ name, summary, ends }) => ({ name, description: summary, ends: ends !== undefined })),
+    ...viewEntries,
+    ...callable.map(({ name, summary, ends }) => ({ name, description: summary, ends: ends !== undefined })),
   ];
   const parameters = new Map<string, readonly Parameter[] | null>();
   return {
     operations: all
       .map(({ name, description, ends }): KnownOperation => ({ name, description, keys: keysOf(name), ends }))
-      .toSorted((a, b) => rank(a.name) - rank(b.name)),
+      .toSorted((a, b) => groupRank(a.name) - groupRank(b.name)),
     parameters(name) {
-      if (!parameters.has(name)) parameters.set(name, parametersAt(name));
+      if (!parameters.has(name)) parameters.set(name, listParameters(name));
       return parameters.get(name) ?? null;
     },
-    places: places.map(namedPlace),
+    targets: places.map(describePlace),
     keyNames: keyNames().flatMap(([first]) => first ?? []),
     recent,
   };
 }
 
 /** A place by the name that calls use. */
-function namedPlace({ kind, session, target, name, description }: SwitcherRow): NamedTarget {
+function describePlace({ kind, session, target, name, description }: SwitcherRow): NamedTarget {
   if (kind === "session") return { text: session, description: `session, ${description}` };
   return { text: target, description: `${kind} ${kind === "window" ? `${session}:` : ""}${name} of ${session}` };
 }

@@ -26,23 +26,23 @@ import {
   pastedText,
   textOfLine,
 } from "../../session/line-editor.ts";
-import type { OwnDialog } from "../terminal/overlay-layer.ts";
+import type { TerminalDialog } from "../terminal/overlay-layer.ts";
 import { resultLines } from "./result-text.ts";
-import { type Offer, type PaletteEntries, type Suggestion, suggest } from "./suggest.ts";
+import { type Completions, type PaletteEntries, type Suggestion, suggest } from "./suggest.ts";
 
 /** Rows of the palette on a larger terminal; answers get more rows. */
-const ROWS = 14;
+const PALETTE_ROWS = 14;
 const RESULT_ROWS = 20;
 /** Maximum rows of an error, and of a line's description. */
-const MOST_SAID = 3;
+const MAX_TEXT_ROWS = 3;
 /** Cells of the widest column of names. */
-const WIDEST_NAME = 26;
+const MAX_NAME_CELLS = 26;
 const WHEEL_UP = 64;
 const WHEEL_DOWN = 65;
 /** Maximum keys queued while a call is running: more than anyone types during it. */
-const MAX_HELD = 4096;
+const MAX_QUEUED = 4096;
 /** Lines that Page Up and Page Down move. */
-const PAGE = 8;
+const PAGE_LINES = 8;
 
 interface PalettePort {
   /** Grows as targets are found. */
@@ -55,12 +55,12 @@ interface PalettePort {
    */
   run(line: string, signal: AbortSignal): Promise<unknown>;
   /** Passes input on to the program below. */
-  typed(bytes: Uint8Array): void;
+  sendInput(bytes: Uint8Array): void;
   /** The palette has closed. @param notice a temporary notice in its place */
   onClosed(notice: string | null): void;
 }
 
-export class Palette implements OwnDialog {
+export class Palette implements TerminalDialog {
   private line: EditedLine = lineOf("");
   /** Index of the suggestion chosen with the arrows; null: none was chosen. */
   private chosenIndex: number | null = null;
@@ -69,43 +69,43 @@ export class Palette implements OwnDialog {
   private running: AbortController | null = null;
   private isClosed = false;
   /** Input during a call, for the program below if the call closes the palette. */
-  private heldInput: Uint8Array[] = [];
+  private queued: Uint8Array[] = [];
   /** The list's position on the terminal, and the number of its items above. */
-  private lastDrawn = { row: 0, first: 0, height: 0 };
+  private lastList = { row: 0, first: 0, height: 0 };
 
   constructor(private readonly port: PalettePort) {}
 
-  get rest(): readonly Uint8Array[] {
-    return this.heldInput;
+  get queuedInput(): readonly Uint8Array[] {
+    return this.queued;
   }
 
-  closed(): void {
+  onClosed(): void {
     this.isClosed = true;
     this.running?.abort();
   }
 
-  pressed(event: InputEvent): "open" | "closed" {
+  handleEvent(event: InputEvent): "open" | "closed" {
     const name = event.parsed === null ? "" : [...event.parsed.modifiers, event.parsed.key].join("+");
     const isEscape = event.kind === "key" && (name === "Escape" || name === "ctrl+c" || name === "ctrl+g");
     if (this.running !== null) {
       // A cancelled call's answer is not awaited.
       if (isEscape) {
         this.running.abort();
-        this.heldInput = [];
-      } else if ((event.kind === "key" || event.kind === "paste") && this.heldInput.length < MAX_HELD)
-        this.heldInput.push(event.raw);
+        this.queued = [];
+      } else if ((event.kind === "key" || event.kind === "paste") && this.queued.length < MAX_QUEUED)
+        this.queued.push(event.raw);
       return "open";
     }
     if (event.kind === "paste") this.edit(insertText(this.line, pastedText(event), MAX_LINE));
-    if (event.kind === "mouse") this.clicked(parseMouseReport(event.raw));
+    if (event.kind === "mouse") this.handleClick(parseMouseReport(event.raw));
     if (event.kind !== "key" || event.parsed === null) return "open";
     if (isEscape) {
       if (this.answer === null) return "closed";
       this.answer = null;
     } else if (name === "ArrowUp" || name === "ctrl+p") this.move(-1);
     else if (name === "ArrowDown" || name === "ctrl+n") this.move(1);
-    else if (name === "PageUp") this.move(-PAGE);
-    else if (name === "PageDown") this.move(PAGE);
+    else if (name === "PageUp") this.move(-PAGE_LINES);
+    else if (name === "PageDown") this.move(PAGE_LINES);
     else if (name === "Tab") this.complete();
     else if (name === "shift+Tab") this.move(-1);
     else if (lineKey(event.parsed) === "Enter") this.enter();
@@ -114,16 +114,16 @@ export class Palette implements OwnDialog {
   }
 
   /** A click selects an item, or runs the selected one; the wheel moves the selection. */
-  private clicked(report: MouseReport | null): void {
+  private handleClick(report: MouseReport | null): void {
     if (report === null || report.release) return;
-    const { row, first, height } = this.lastDrawn;
-    const at = report.row - 1 - row;
+    const { row, first, height } = this.lastList;
+    const listRow = report.row - 1 - row;
     if (report.button === WHEEL_UP || report.button === WHEEL_DOWN) this.move(report.button === WHEEL_UP ? -1 : 1);
-    else if (report.button === 0 && at >= 0 && at < height && this.answer === null) {
-      const { offer } = this;
-      const index = first + at;
-      if (index >= offer.items.length) return;
-      if (index === this.indexIn(offer)) this.enter();
+    else if (report.button === 0 && listRow >= 0 && listRow < height && this.answer === null) {
+      const { completions } = this;
+      const index = first + listRow;
+      if (index >= completions.items.length) return;
+      if (index === this.selectedIndex(completions)) this.enter();
       else this.chosenIndex = index;
     }
   }
@@ -136,41 +136,41 @@ export class Palette implements OwnDialog {
     this.answer = null;
   }
 
-  private get offer(): Offer {
+  private get completions(): Completions {
     const { typed, caret } = this.line;
     return suggest(textOfLine(this.line), typed.slice(0, caret).join("").length, this.port.entries);
   }
 
-  private indexIn({ items, meansFirst }: Offer): number {
+  private selectedIndex({ items, selectsFirst }: Completions): number {
     return this.chosenIndex === null
-      ? meansFirst && items.length > 0
+      ? selectsFirst && items.length > 0
         ? 0
         : -1
       : Math.min(this.chosenIndex, items.length - 1);
   }
 
-  private move(by: number): void {
+  private move(step: number): void {
     const { answer } = this;
     if (answer !== null) {
-      const last = answer.lines.length - this.lastDrawn.height;
-      const from = Math.max(0, Math.min(last, answer.from + by));
+      const last = answer.lines.length - this.lastList.height;
+      const from = Math.max(0, Math.min(last, answer.from + step));
       this.answer = { ...answer, from };
       return;
     }
-    const { offer } = this;
-    const last = offer.items.length - 1;
-    this.chosenIndex = Math.max(0, Math.min(last, this.indexIn(offer) + by));
+    const { completions } = this;
+    const last = completions.items.length - 1;
+    this.chosenIndex = Math.max(0, Math.min(last, this.selectedIndex(completions) + step));
     this.error = null;
   }
 
   /** Inserts the selected suggestion into the line, or the first one. */
   private complete(): void {
-    const { offer } = this;
-    const item = offer.items[Math.max(0, this.indexIn(offer))];
-    if (item !== undefined) this.accept(offer, item);
+    const { completions } = this;
+    const item = completions.items[Math.max(0, this.selectedIndex(completions))];
+    if (item !== undefined) this.accept(completions, item);
   }
 
-  private accept({ from, to }: Offer, { text, kind }: Suggestion): void {
+  private accept({ from, to }: Completions, { text, kind }: Suggestion): void {
     const line = textOfLine(this.line);
     const before = kind === "recent" ? "" : line.slice(0, from);
     const after = kind === "recent" ? "" : line.slice(to).trimStart();
@@ -184,26 +184,26 @@ export class Palette implements OwnDialog {
       this.answer = null;
       return;
     }
-    const { offer } = this;
-    const item = offer.items[this.indexIn(offer)];
-    if (item !== undefined) this.accept(offer, item);
-    if (item?.kind === "parameter" || this.asksForMore() || (item !== undefined && this.isWanting())) return;
+    const { completions } = this;
+    const item = completions.items[this.selectedIndex(completions)];
+    if (item !== undefined) this.accept(completions, item);
+    if (item?.kind === "parameter" || this.insertMissing() || (item !== undefined && this.isIncomplete())) return;
     const line = textOfLine(this.line).trim();
     if (line === "" || this.running !== null) return;
     void this.run(line);
   }
 
   /** Asks for missing parameters before anything is refused. @returns whether any were missing */
-  private asksForMore(): boolean {
+  private insertMissing(): boolean {
     const needed = this.missing.map((name) => `${name}=`);
-    const { offer } = this;
-    const next = offer.items.find(({ text }) => needed.includes(text));
-    if (next !== undefined) this.accept(offer, next);
+    const { completions } = this;
+    const next = completions.items.find(({ text }) => needed.includes(text));
+    if (next !== undefined) this.accept(completions, next);
     return next !== undefined;
   }
 
   /** Whether the line lacks something that the person must fill in. */
-  private isWanting(): boolean {
+  private isIncomplete(): boolean {
     return this.missing.length > 0 || splitWords(textOfLine(this.line)).words.some(({ text }) => text.endsWith("="));
   }
 
@@ -223,13 +223,13 @@ export class Palette implements OwnDialog {
       const answer = await this.port.run(line, running.signal);
       if (answer === null) {
         if (!this.isClosed) this.port.onClosed(`done: ${line.split(/\s/)[0]}`);
-        for (const bytes of this.heldInput) this.port.typed(bytes);
+        for (const bytes of this.queued) this.port.sendInput(bytes);
       } else this.answer = { lines: resultLines(answer), from: 0 };
     } catch (thrown) {
-      this.error = inWords(WshError.from(thrown));
+      this.error = describeError(WshError.from(thrown));
     } finally {
       this.running = null;
-      this.heldInput = [];
+      this.queued = [];
       if (!this.isClosed) this.port.changed();
     }
   }
@@ -237,7 +237,7 @@ export class Palette implements OwnDialog {
   draw(frame: Frame, ascii: boolean): Frame {
     const { rows, cols } = frame;
     const sign = ascii ? toAscii : (text: string): string => text;
-    const height = Math.min(rows, this.answer === null ? ROWS : RESULT_ROWS);
+    const height = Math.min(rows, this.answer === null ? PALETTE_ROWS : RESULT_ROWS);
     const top = rows - height;
     const canvas = new Canvas(rows, cols);
     frame.lines.forEach((line, row) => {
@@ -245,8 +245,8 @@ export class Palette implements OwnDialog {
     });
     const box: CanvasBox = { row: top, col: 0, height, width: cols };
     canvas.fill(box, theme.dialog);
-    const text = (row: number, col: number, said: string, style: Style, within: CanvasBox = box): void =>
-      canvas.text(row, col, clusters(cleanText(said).replaceAll("\n", " ")), style, within);
+    const text = (row: number, col: number, content: string, style: Style, within: CanvasBox = box): void =>
+      canvas.text(row, col, clusters(cleanText(content).replaceAll("\n", " ")), style, within);
     const hasTitle = height > 3;
     if (hasTitle) {
       canvas.fill({ ...box, height: 1 }, theme.dialog_bar);
@@ -259,8 +259,12 @@ export class Palette implements OwnDialog {
       cols - 3,
     );
     text(inputRow, 1, `: ${input.text}`, theme.dialog_strong);
-    const { offer } = this;
-    const descriptionRows = this.descriptionLines(offer, cols - 2, Math.min(MOST_SAID, height - (hasTitle ? 3 : 2)));
+    const { completions } = this;
+    const descriptionRows = this.descriptionLines(
+      completions,
+      cols - 2,
+      Math.min(MAX_TEXT_ROWS, height - (hasTitle ? 3 : 2)),
+    );
     const room = rows - inputRow - 1 - descriptionRows.length;
     for (const [row, line] of descriptionRows.entries())
       text(
@@ -270,12 +274,12 @@ export class Palette implements OwnDialog {
         this.error === null ? theme.dialog_hint : theme.dialog_strong,
       );
     const list: CanvasBox = { row: inputRow + 1, col: 0, height: room, width: cols };
-    this.lastDrawn = { row: list.row, first: 0, height: room };
+    this.lastList = { row: list.row, first: 0, height: room };
     if (this.answer !== null) {
       const from = Math.max(0, Math.min(this.answer.from, this.answer.lines.length - room));
       for (const [at, line] of this.answer.lines.slice(from, from + room).entries())
         text(list.row + at, 1, line, theme.dialog, list);
-    } else this.drawItems(canvas, list, offer, sign);
+    } else this.drawItems(canvas, list, completions, sign);
     return {
       ...frame,
       lines: canvas.finish(),
@@ -283,27 +287,33 @@ export class Palette implements OwnDialog {
     };
   }
 
-  private drawItems(canvas: Canvas, list: CanvasBox, offer: Offer, sign: (text: string) => string): void {
-    const index = this.indexIn(offer);
-    const first = Math.max(0, Math.min(index - Math.floor(list.height / 2), offer.items.length - list.height));
-    this.lastDrawn = { ...this.lastDrawn, first };
-    const visibleItems = offer.items.slice(first, first + list.height);
+  private drawItems(canvas: Canvas, list: CanvasBox, completions: Completions, sign: (text: string) => string): void {
+    const index = this.selectedIndex(completions);
+    const first = Math.max(0, Math.min(index - Math.floor(list.height / 2), completions.items.length - list.height));
+    this.lastList = { ...this.lastList, first };
+    const visibleItems = completions.items.slice(first, first + list.height);
     const widest = Math.max(
       0,
       ...visibleItems.map(({ label, description }) => (description === "" ? 0 : clusters(label).length)),
     );
-    const column = Math.min(WIDEST_NAME, widest);
+    const column = Math.min(MAX_NAME_CELLS, widest);
     for (const [at, { label, description, keys }] of visibleItems.entries()) {
       const row = list.row + at;
-      const isChosen = first + at === index;
-      const style = isChosen ? theme.dialog_choice : theme.dialog;
+      const isSelected = first + at === index;
+      const style = isSelected ? theme.dialog_choice : theme.dialog;
       const line: CanvasBox = { ...list, row, height: 1 };
-      if (isChosen) canvas.fill(line, theme.dialog_choice);
-      const put = (col: number, said: string, own: Style, within: CanvasBox): void =>
-        canvas.text(row, col, clusters(sign(cleanText(said).replaceAll("\n", " "))), isChosen ? style : own, within);
+      if (isSelected) canvas.fill(line, theme.dialog_choice);
+      const put = (col: number, content: string, baseStyle: Style, within: CanvasBox): void =>
+        canvas.text(
+          row,
+          col,
+          clusters(sign(cleanText(content).replaceAll("\n", " "))),
+          isSelected ? style : baseStyle,
+          within,
+        );
       put(
         0,
-        `${isChosen ? ">" : " "}${label}`,
+        `${isSelected ? ">" : " "}${label}`,
         theme.dialog_strong,
         description === "" ? line : { ...line, width: column + 2 },
       );
@@ -320,16 +330,16 @@ export class Palette implements OwnDialog {
   }
 
   /** Lines below the list: an error, or the line's description. */
-  private descriptionLines(offer: Offer, cells: number, most: number): string[] {
-    if (this.running !== null) return ["running…  Esc cancels"].slice(0, most);
+  private descriptionLines(completions: Completions, cells: number, maxLines: number): string[] {
+    if (this.running !== null) return ["running…  Esc cancels"].slice(0, maxLines);
     if (this.error !== null)
-      return wrap(cleanText(this.error).replaceAll("\n", " "), Math.max(1, cells)).slice(0, most);
-    if (this.answer !== null || offer.note === "") return [];
-    return wrap(offer.note, Math.max(1, cells)).slice(0, Math.min(1, most));
+      return wrap(cleanText(this.error).replaceAll("\n", " "), Math.max(1, cells)).slice(0, maxLines);
+    if (this.answer !== null || completions.note === "") return [];
+    return wrap(completions.note, Math.max(1, cells)).slice(0, Math.min(1, maxLines));
   }
 }
 
 /** Includes the error's hint, if it has one. */
-function inWords(error: WshError): string {
+function describeError(error: WshError): string {
   return typeof error.details.hint === "string" ? `${error.message}. ${error.hintAt("cli")}` : error.message;
 }

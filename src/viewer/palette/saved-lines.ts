@@ -14,24 +14,27 @@ import type { Parameter } from "../../operations/parameters.ts";
 /** Maximum stored lines, and characters of one: about a screen, and a typed line. */
 const MAX_LINES = 50;
 const MAX_CHARS = 500;
-const _OWNER_ONLY = 0o600;
 
 /** Parameters whose text is a name, not a program's input. */
-const names: ReadonlySet<string> = new Set([
+const nameParameters: ReadonlySet<string> = new Set([
   ...[TARGET_PARAMETER, "name", "title", "with", "to", "view", "beside", "signal"],
 ]);
 
 /** The part of a line that may be stored. @param parameters those of its operation */
-export function keepable(line: string, parameters: readonly Pick<Parameter, "name" | "values" | "isPlain">[]): string {
-  const { operation, parameters: given } = parseCommandLine(line);
-  const words = Object.entries(given).map(([name, value]) => {
+export function storableLine(
+  line: string,
+  parameters: readonly Pick<Parameter, "name" | "values" | "isPlain">[],
+): string {
+  const { operation, parameters: givenParameters } = parseCommandLine(line);
+  const words = Object.entries(givenParameters).map(([name, value]) => {
     const parameter = parameters.find((each) => each.name === name);
-    const isOpen =
-      !names.has(name) && (parameter === undefined || !(parameter.isPlain || parameter.values.includes(value)));
-    return isOpen || value === "" ? `${name}=` : `${name}=${quoteValue(value)}`;
+    const mayHoldText =
+      !nameParameters.has(name) &&
+      (parameter === undefined || !(parameter.isPlain || parameter.values.includes(value)));
+    return mayHoldText || value === "" ? `${name}=` : `${name}=${quoteValue(value)}`;
   });
-  const kept = [operation, ...words].join(" ");
-  return kept.length > MAX_CHARS ? operation : kept;
+  const storable = [operation, ...words].join(" ");
+  return storable.length > MAX_CHARS ? operation : storable;
 }
 
 export class SavedLines {

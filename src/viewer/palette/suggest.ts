@@ -32,7 +32,7 @@ export interface PaletteEntries {
   /** Null for an unknown operation. */
   parameters(operation: string): readonly KnownParameter[] | null;
   /** Sessions, windows and panes. */
-  readonly places: readonly NamedTarget[];
+  readonly targets: readonly NamedTarget[];
   readonly keyNames: readonly string[];
   /** Newest first. */
   readonly recent: readonly string[];
@@ -45,42 +45,42 @@ export interface Suggestion extends NamedTarget {
   readonly kind: "recent" | "operation" | "parameter" | "value";
 }
 
-export interface Offer {
+export interface Completions {
   readonly items: readonly Suggestion[];
   /** The part of the line that a suggestion replaces. */
   readonly from: number;
   readonly to: number;
   /** Whether the first suggestion is selected unless another is chosen: the text so far is not a complete line. */
-  readonly meansFirst: boolean;
+  readonly selectsFirst: boolean;
   /** A short description of the line. */
   readonly note: string;
 }
 
 /** Past lines that are offered before anything is typed. */
-const MOST_RECENT = 5;
+const MAX_RECENT = 5;
 /** Parameters that name a session, window or pane. */
-const placeParameters: ReadonlySet<string> = new Set([
+const targetParameters: ReadonlySet<string> = new Set([
   ...[TARGET_PARAMETER, "with", "to", "view", "beside", "sessions", "last_session"],
 ]);
 
-export function suggest(line: string, caret: number, entries: PaletteEntries): Offer {
+export function suggest(line: string, caret: number, entries: PaletteEntries): Completions {
   const { words } = splitWords(line);
   const index = words.findIndex(({ from, to }) => from <= caret && caret <= to);
   const word: Word = words[index] ?? { text: "", from: caret, to: caret };
   const [first] = words;
-  if (first === undefined || index === 0) return operationsFor(first?.text ?? "", word, entries);
+  if (first === undefined || index === 0) return suggestOperations(first?.text ?? "", word, entries);
   const { from, to } = word;
   const parameters = entries.parameters(first.text);
   if (parameters === null) {
     // Words that describe the operation: `close window`.
-    if (!line.includes("=")) return operationsFor(line.trim(), { from: 0, to: line.length }, entries);
-    return { items: [], from, to, meansFirst: false, note: `no operation '${first.text}'` };
+    if (!line.includes("=")) return suggestOperations(line.trim(), { from: 0, to: line.length }, entries);
+    return { items: [], from, to, selectsFirst: false, note: `no operation '${first.text}'` };
   }
   const position = word.text.indexOf("=");
-  if (position > 0) return values(word, position, parameters, entries);
-  const others = words.flatMap(({ text }, each) => (each === index ? [] : [text.split("=")[0]]));
-  const left = parameters.filter(({ name }) => !others.includes(name));
-  const items = fuzzyRanked(left, word.text, ({ name }) => name).map(
+  if (position > 0) return suggestValues(word, position, parameters, entries);
+  const usedNames = words.flatMap(({ text }, each) => (each === index ? [] : [text.split("=")[0]]));
+  const remaining = parameters.filter(({ name }) => !usedNames.includes(name));
+  const items = fuzzyRanked(remaining, word.text, ({ name }) => name).map(
     ({ name, description, required }): Suggestion => ({
       text: `${name}=`,
       label: `${name}=`,
@@ -90,10 +90,14 @@ export function suggest(line: string, caret: number, entries: PaletteEntries): O
     }),
   );
   const note = entries.operations.find(({ name }) => name === first.text)?.description ?? "";
-  return { items, from, to, meansFirst: word.text !== "" && items.length > 0, note };
+  return { items, from, to, selectsFirst: word.text !== "" && items.length > 0, note };
 }
 
-function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, entries: PaletteEntries): Offer {
+function suggestOperations(
+  query: string,
+  { from, to }: Pick<Word, "from" | "to">,
+  entries: PaletteEntries,
+): Completions {
   const matches = fuzzyRanked(
     entries.operations,
     query,
@@ -101,28 +105,33 @@ function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, e
     ({ name, description }) => `${name} ${description}`,
   );
   const [word = ""] = query.toLowerCase().split(/\s/);
-  const isBehind = ({ name, ends }: KnownOperation): boolean =>
+  const isListedLast = ({ name, ends }: KnownOperation): boolean =>
     ends && name !== word && !(name.split(".").at(-1) ?? "").startsWith(word);
-  const inOrder = [...matches.filter((each) => !isBehind(each)), ...matches.filter(isBehind)];
+  const inOrder = [...matches.filter((each) => !isListedLast(each)), ...matches.filter(isListedLast)];
   const operations = inOrder.map(
     ({ name, description, keys }): Suggestion => ({ text: name, label: name, description, keys, kind: "operation" }),
   );
-  const recent = query === "" ? entries.recent.slice(0, MOST_RECENT) : [];
-  const past = recent.map(
+  const recent = query === "" ? entries.recent.slice(0, MAX_RECENT) : [];
+  const recentLines = recent.map(
     (each): Suggestion => ({ text: each, label: each, description: "", keys: "", kind: "recent" }),
   );
-  const items = [...past, ...operations];
+  const items = [...recentLines, ...operations];
   const note = items.length === 0 ? `no operation matches '${query}'` : "";
-  return { items, from, to, meansFirst: query !== "", note };
+  return { items, from, to, selectsFirst: query !== "", note };
 }
 
-function values(word: Word, position: number, parameters: readonly KnownParameter[], entries: PaletteEntries): Offer {
+function suggestValues(
+  word: Word,
+  position: number,
+  parameters: readonly KnownParameter[],
+  entries: PaletteEntries,
+): Completions {
   const name = word.text.slice(0, position);
   const typed = word.text.slice(position + 1);
   const { from, to } = word;
   const parameter = parameters.find((each) => each.name === name);
-  if (parameter === undefined) return { items: [], from, to, meansFirst: false, note: `unknown parameter '${name}'` };
-  const { front, last, all } = valuesOf(parameter, typed, entries);
+  if (parameter === undefined) return { items: [], from, to, selectsFirst: false, note: `unknown parameter '${name}'` };
+  const { front, last, all } = listValues(parameter, typed, entries);
   const items = fuzzyRanked(
     all,
     last,
@@ -137,17 +146,17 @@ function values(word: Word, position: number, parameters: readonly KnownParamete
       kind: "value",
     }),
   );
-  const isOne = typed === "" || all.some(({ text }) => text === last);
-  return { items, from, to, meansFirst: parameter.values.length > 0 && !isOne, note: parameter.description };
+  const isComplete = typed === "" || all.some(({ text }) => text === last);
+  return { items, from, to, selectsFirst: parameter.values.length > 0 && !isComplete, note: parameter.description };
 }
 
 /** The values of a parameter; for a list, of its last part. */
-function valuesOf({ name, values }: KnownParameter, typed: string, { places, keyNames }: PaletteEntries) {
+function listValues({ name, values }: KnownParameter, typed: string, { targets, keyNames }: PaletteEntries) {
   const listed = values.map((text): NamedTarget => ({ text, description: "" }));
   if (name === "keys") {
     const index = typed.lastIndexOf(",") + 1;
     const all = keyNames.map((text): NamedTarget => ({ text, description: "" }));
     return { front: typed.slice(0, index), last: typed.slice(index), all };
   }
-  return { front: "", last: typed, all: placeParameters.has(name) ? [...listed, ...places] : listed };
+  return { front: "", last: typed, all: targetParameters.has(name) ? [...listed, ...targets] : listed };
 }

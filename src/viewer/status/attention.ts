@@ -7,39 +7,39 @@ import type { Viewer } from "../../session/viewers.ts";
 
 interface AttentionPort {
   alertMode(): AlertMode;
-  isMeant(kind: NewsKind): boolean;
+  isEnabled(kind: NewsKind): boolean;
   name(): string;
   viewers(): readonly Viewer[];
 }
 
 export class Attention {
   /** Time at which the terminals were notified, by pane and kind of event. */
-  private readonly alerted = new Map<string, number>();
+  private readonly notifiedAt = new Map<string, number>();
 
   constructor(private readonly port: AttentionPort) {}
 
   /** @param text describes the event */
-  happened(kind: NewsKind, pane: string, text: string): void {
+  notify(kind: NewsKind, pane: string, text: string): void {
     const { name } = this.port;
-    const way = this.port.alertMode();
-    if (way === "off" || !this.port.isMeant(kind)) return;
+    const mode = this.port.alertMode();
+    if (mode === "off" || !this.port.isEnabled(kind)) return;
     const viewers = this.port.viewers();
     const key = `${kind} ${pane}`;
     this.forgetSeen();
-    if (this.alerted.has(key)) return;
+    if (this.notifiedAt.has(key)) return;
     // A bell of a shown pane already rings at that terminal.
-    const away = viewers.filter(({ focus }) => !focus.looksAt(pane) && !(kind === "bell" && focus.ringsFor(pane)));
-    if (away.length === 0) return;
-    this.alerted.set(key, performance.now());
-    for (const viewer of away) viewer.alert(attentionFor(way, name(), text));
+    const unaware = viewers.filter(({ focus }) => !focus.looksAt(pane) && !(kind === "bell" && focus.ringsFor(pane)));
+    if (unaware.length === 0) return;
+    this.notifiedAt.set(key, performance.now());
+    for (const viewer of unaware) viewer.alert(attentionFor(mode, name(), text));
   }
 
   /** Forgets events that people have seen, and panes that are not in `panes`. */
   forgetSeen(panes?: ReadonlySet<string>): void {
-    for (const [key, when] of this.alerted) {
+    for (const [key, when] of this.notifiedAt) {
       const pane = key.slice(key.indexOf(" ") + 1);
       const isSeen = this.port.viewers().some(({ focus }) => focus.lastSeenAt(pane) > when);
-      if (isSeen || panes?.has(pane) === false) this.alerted.delete(key);
+      if (isSeen || panes?.has(pane) === false) this.notifiedAt.delete(key);
     }
   }
 }

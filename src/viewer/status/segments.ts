@@ -21,25 +21,25 @@ import {
 import { timeText } from "../../protocol/strftime.ts";
 import { parseStyle, type StyleSpec, type ThemeRole } from "../../protocol/theme.ts";
 import type { StatusTarget } from "../../session/types.ts";
-import { ansiText } from "./ansi-text.ts";
-import { type CommandOutput, type CommandSpec, labelOf } from "./status-command.ts";
+import { parseAnsiText } from "./ansi-text.ts";
+import { type CommandOutput, type CommandSpec, commandLabel } from "./status-command.ts";
 
 /** Without `width`: maximum cells of a session's, window's or agent's name. */
-const LONGEST_NAME = 20;
-const USUAL_TIME = "%H:%M";
+const MAX_NAME_CELLS = 20;
+const DEFAULT_TIME_FORMAT = "%H:%M";
 
 /** The default segments, without the time, which would wake a session at rest. */
 const defaultSegments: readonly SegmentName[] = segmentNames.filter((name) => name !== "time" && name !== "host");
 
 interface WindowSign {
   readonly sign: string;
-  readonly look: StyleSpec | null;
+  readonly style: StyleSpec | null;
 }
 
 /** A segment with its styles and texts parsed. */
 export interface Segment {
   readonly kind: SegmentName | "text";
-  readonly look: StyleSpec | null;
+  readonly style: StyleSpec | null;
   /** Maximum cells of a name, a text or an output. */
   readonly width: number | null;
   readonly parts: readonly TextPart[];
@@ -83,34 +83,35 @@ export interface Group {
 }
 
 /** @param command the command of the older settings, for the segment `command` */
-export function segmentsOf(listed: readonly StatusSegment[], command: CommandSpec | null): readonly Segment[] {
-  const all = listed.length === 0 ? defaultSegments : listed;
-  return all.map((each) => segmentOf(typeof each === "string" ? { segment: each } : each, command));
+export function parseSegments(configured: readonly StatusSegment[], command: CommandSpec | null): readonly Segment[] {
+  const all = configured.length === 0 ? defaultSegments : configured;
+  return all.map((each) => parseSegment(typeof each === "string" ? { segment: each } : each, command));
 }
 
-function segmentOf(table: SegmentTable, usual: CommandSpec | null): Segment {
-  const { segment, text, command, shell, style, width, format = USUAL_TIME, marks = {} } = table;
+function parseSegment(table: SegmentTable, defaultCommand: CommandSpec | null): Segment {
+  const { segment, text, command, shell, style, width, format = DEFAULT_TIME_FORMAT, marks = {} } = table;
   const { seconds = usualSegment.seconds, timeout_seconds: timeout = usualSegment.timeout_seconds } = table;
   const argv = command ?? (shell === undefined ? null : ["sh", "-c", shell]);
-  const label = labelOf(shell ?? command?.[0] ?? "");
-  const own = argv === null ? null : { argv, label, seconds, timeoutMs: timeout * 1000 };
+  const label = commandLabel(shell ?? command?.[0] ?? "");
+  const ownCommand = argv === null ? null : { argv, label, seconds, timeoutMs: timeout * 1000 };
   const parts = text === undefined ? [] : parseText(text);
   return {
     kind: segment ?? (text === undefined ? "command" : "text"),
-    look: style === undefined ? null : parseStyle(style),
+    style: style === undefined ? null : parseStyle(style),
     width: width ?? null,
     parts: typeof parts === "string" ? [] : parts,
     format,
-    marks: signsOf(marks),
-    command: segment === "command" ? usual : own,
+    marks: parseSigns(marks),
+    command: segment === "command" ? defaultCommand : ownCommand,
   };
 }
 
-function signsOf(given: NonNullable<SegmentTable["marks"]>): Segment["marks"] {
+function parseSigns(configured: NonNullable<SegmentTable["marks"]>): Segment["marks"] {
   const signs = windowMarkNames.map((name): [WindowMark, WindowSign] => {
-    const own = given[name];
-    const { sign = windowMarks[name], style } = typeof own === "string" ? { sign: own } : (own ?? {});
-    return [name, { sign: oneLine(sign), look: style === undefined ? null : parseStyle(style) }];
+    const configuredSign = configured[name];
+    const { sign = windowMarks[name], style } =
+      typeof configuredSign === "string" ? { sign: configuredSign } : (configuredSign ?? {});
+    return [name, { sign: oneLine(sign), style: style === undefined ? null : parseStyle(style) }];
   });
   return Object.fromEntries(signs) as Record<WindowMark, WindowSign>;
 }
@@ -124,16 +125,16 @@ export function clockPeriod(segments: readonly Segment[]): number | null {
 
 const oneLine = (text: string): string => cleanText(text).replace(/\s+/g, " ");
 
-function short(text: string, cells: number): string {
+function shorten(text: string, cells: number): string {
   return clusterText(cutToWidth(cells, clusters(oneLine(text).trim())));
 }
 
 /** @param base the style of the segment */
-function group(base: Style, text: string, target?: StatusTarget): Group {
-  return groupOf([{ text, style: base }], target);
+function makeGroup(base: Style, text: string, target?: StatusTarget): Group {
+  return groupSpans([{ text, style: base }], target);
 }
 
-function groupOf(spans: readonly ThemedSpan[], target?: StatusTarget): Group {
+function groupSpans(spans: readonly ThemedSpan[], target?: StatusTarget): Group {
   const width = spans.reduce((sum, { text }) => sum + cellWidth(clusters(text)), 0);
   return { spans, width, ...(target === undefined ? {} : { target }) };
 }
@@ -142,67 +143,72 @@ function groupOf(spans: readonly ThemedSpan[], target?: StatusTarget): Group {
 export function cutGroup(whole: Group, cells: number): Group {
   if (whole.width <= cells) return whole;
   const spans: ThemedSpan[] = [];
-  let room = cells;
+  let remainingCells = cells;
   for (const span of whole.spans) {
     const text = clusters(span.text);
     // The next span would be cut away whole: this one gets the ellipsis.
-    const isLast = cellWidth(text) >= room;
-    spans.push({ ...span, text: clusterText(isLast ? cutToWidth(room, [...text, { text: " ", width: 1 }]) : text) });
+    const isLast = cellWidth(text) >= remainingCells;
+    spans.push({
+      ...span,
+      text: clusterText(isLast ? cutToWidth(remainingCells, [...text, { text: " ", width: 1 }]) : text),
+    });
     if (isLast) break;
-    room -= cellWidth(text);
+    remainingCells -= cellWidth(text);
   }
-  return groupOf(spans, whole.target);
+  return groupSpans(spans, whole.target);
 }
 
 /** The style of a segment, over that of the line. */
-export function baseStyle({ look }: Pick<Segment, "look">): Style {
+export function baseStyle({ style: look }: Pick<Segment, "style">): Style {
   return look === null ? theme.status : applySpec(theme.status, look);
 }
 
 /** @param isShort without names of windows in the background */
-export function groupsOf(segment: Segment, facts: StatusFacts, isShort: boolean): Group[] {
+export function renderSegment(segment: Segment, facts: StatusFacts, isShort: boolean): Group[] {
   const { kind, width } = segment;
   const base = baseStyle(segment);
   const alert = roleStyleOn(base, "status_alert");
-  const name = (text: string): string => short(text, width ?? LONGEST_NAME);
-  const cut = (made: Group): Group => (width === null ? made : cutGroup(made, width));
+  const name = (text: string): string => shorten(text, width ?? MAX_NAME_CELLS);
+  const cut = (groupToCut: Group): Group => (width === null ? groupToCut : cutGroup(groupToCut, width));
   switch (kind) {
     case "session":
-      return [group(roleStyleOn(base, "status_current"), ` ${name(facts.session)} `, { kind: "session" })];
+      return [makeGroup(roleStyleOn(base, "status_current"), ` ${name(facts.session)} `, { kind: "session" })];
     case "windows":
       return [
-        ...facts.windows.map((window) => windowGroup(segment, window, { facts, isShort, base })),
-        group(base, " "),
+        ...facts.windows.map((window) => makeWindowGroup(segment, window, { facts, isShort, base })),
+        makeGroup(base, " "),
       ];
     case "agents":
       return facts.windows.flatMap(({ panes }) =>
         panes.flatMap(({ agent }) => {
           if (agent === undefined) return [];
-          const needs = agent.state === "needs_input";
-          const text = ` ${name(agent.name)} ${needs ? "needs you" : agent.state.replaceAll("_", " ")} `;
-          return [group(needs ? alert : base, text, { kind: "agents" })];
+          const needsInput = agent.state === "needs_input";
+          const text = ` ${name(agent.name)} ${needsInput ? "needs you" : agent.state.replaceAll("_", " ")} `;
+          return [makeGroup(needsInput ? alert : base, text, { kind: "agents" })];
         }),
       );
     case "exit": {
       const pane = activePane(facts.windows);
       const code = pane?.state === "exited" ? pane.exit_code : pane?.last_exit_code;
-      return code === undefined || code === null || code === 0 ? [] : [group(alert, ` exit ${code} `)];
+      return code === undefined || code === null || code === 0 ? [] : [makeGroup(alert, ` exit ${code} `)];
     }
     case "typing":
-      return typingTexts(facts.windows, name).map((text) => group(base, text));
+      return describeTyping(facts.windows, name).map((text) => makeGroup(base, text));
     case "people": {
       const named = facts.devices.length === 0 ? "" : ` (${facts.devices.map(name).join(", ")})`;
-      return facts.people > 1 ? [group(base, ` ${facts.people} attached${named} `)] : [];
+      return facts.people > 1 ? [makeGroup(base, ` ${facts.people} attached${named} `)] : [];
     }
     case "command":
-      return segment.command === null ? [] : outputGroups(facts.output(segment.command), segment, base);
+      return segment.command === null ? [] : makeOutputGroups(facts.output(segment.command), segment, base);
     case "host":
-      return [cut(group(base, ` ${oneLine(facts.host)} `))];
+      return [cut(makeGroup(base, ` ${oneLine(facts.host)} `))];
     case "time":
-      return [cut(group(base, ` ${oneLine(timeText(facts.now, segment.format))} `))];
+      return [cut(makeGroup(base, ` ${oneLine(timeText(facts.now, segment.format))} `))];
     case "text": {
-      const text = segment.parts.map((part) => (typeof part === "string" ? part : factText(part.name, facts))).join("");
-      return text === "" ? [] : [cutGroup(group(base, oneLine(text)), width ?? usualSegment.width)];
+      const text = segment.parts
+        .map((part) => (typeof part === "string" ? part : formatFact(part.name, facts)))
+        .join("");
+      return text === "" ? [] : [cutGroup(makeGroup(base, oneLine(text)), width ?? usualSegment.width)];
     }
     case "gap":
       return [];
@@ -213,7 +219,7 @@ function activePane(windows: readonly WindowInfo[]): PaneInfo | undefined {
   return windows.find(({ active }) => active)?.panes.find(({ active }) => active);
 }
 
-function factText(name: TextName, facts: StatusFacts): string {
+function formatFact(name: TextName, facts: StatusFacts): string {
   const window = facts.windows.find(({ active }) => active);
   const pane = activePane(facts.windows);
   switch (name) {
@@ -262,52 +268,59 @@ function hasMark(mark: WindowMark, window: WindowInfo, { marks, marked }: Status
 }
 
 /** Number of panes without room in the window; in a zoomed window, hiding is intended. */
-function hiddenIn({ zoomed, panes }: WindowInfo): string {
+function describeHidden({ zoomed, panes }: WindowInfo): string {
   const count = zoomed === true ? 0 : panes.filter(({ hidden }) => hidden === true).length;
   return count === 0 ? "" : ` (${count} hidden)`;
 }
 
-interface WindowLine {
+interface WindowContext {
   readonly facts: StatusFacts;
   readonly isShort: boolean;
   readonly base: Style;
 }
 
 /** A later mark's style lies over an earlier one's, and all over that of the segment. */
-function windowGroup(segment: Segment, window: WindowInfo, { facts, isShort, base }: WindowLine): Group {
-  const own = windowMarkNames.filter((mark) => hasMark(mark, window, facts)).map((mark) => segment.marks[mark]);
+function makeWindowGroup(segment: Segment, window: WindowInfo, { facts, isShort, base }: WindowContext): Group {
+  const windowSigns = windowMarkNames.filter((mark) => hasMark(mark, window, facts)).map((mark) => segment.marks[mark]);
   const { index, active } = window;
   const role: ThemeRole = active ? "status_current" : "status";
-  const first = active ? roleStyleOn(base, role) : base;
-  const style = own.reduce((below, { look }) => (look === null ? below : applySpec(below, look)), first);
-  const name = isShort && !active ? "" : `:${short(window.name, segment.width ?? LONGEST_NAME)}`;
-  const signs = own.map(({ sign }) => sign).join("");
-  const text = `${index}${name}${signs}${hiddenIn(window)}`;
+  const roleStyle = active ? roleStyleOn(base, role) : base;
+  const style = windowSigns.reduce(
+    (below, { style: look }) => (look === null ? below : applySpec(below, look)),
+    roleStyle,
+  );
+  const name = isShort && !active ? "" : `:${shorten(window.name, segment.width ?? MAX_NAME_CELLS)}`;
+  const signs = windowSigns.map(({ sign }) => sign).join("");
+  const text = `${index}${name}${signs}${describeHidden(window)}`;
   const spans = [
     { text: " ", style: base },
     { text, style },
   ];
-  return groupOf(spans, { kind: "window", index, active });
+  return groupSpans(spans, { kind: "window", index, active });
 }
 
 /** Callers that are typing, and their panes. */
-function typingTexts(windows: readonly WindowInfo[], short: (name: string) => string): string[] {
-  const several = windows.length > 1;
+function describeTyping(windows: readonly WindowInfo[], short: (name: string) => string): string[] {
+  const hasSeveral = windows.length > 1;
   return windows.flatMap(({ index, panes }) =>
     panes.flatMap(({ typed_by: name, index: at }) => {
       if (name === undefined) return [];
-      const place = several ? ` in ${index}${panes.length > 1 ? `.${at}` : ""}` : panes.length > 1 ? ` in ${at}` : "";
+      const place = hasSeveral
+        ? ` in ${index}${panes.length > 1 ? `.${at}` : ""}`
+        : panes.length > 1
+          ? ` in ${at}`
+          : "";
       return [` ${short(name)} types${place} `];
     }),
   );
 }
 
-function outputGroups({ text, failed }: CommandOutput, segment: Segment, base: Style): Group[] {
-  const spans = ansiText(text).map(({ text, look }) => ({ text, style: applySpec(base, look) }));
-  const output = cutGroup(groupOf(spans), segment.width ?? usualSegment.width);
+function makeOutputGroups({ text, failure }: CommandOutput, segment: Segment, base: Style): Group[] {
+  const spans = parseAnsiText(text).map(({ text, style }) => ({ text, style: applySpec(base, style) }));
+  const output = cutGroup(groupSpans(spans), segment.width ?? usualSegment.width);
   const blank = { text: " ", style: base };
-  const shown = output.width === 0 ? [] : [groupOf([blank, ...output.spans, blank])];
-  if (failed === "") return shown;
+  const shown = output.width === 0 ? [] : [groupSpans([blank, ...output.spans, blank])];
+  if (failure === "") return shown;
   const label = segment.command?.label ?? "";
-  return [...shown, group(roleStyleOn(base, "status_alert"), ` ${label}: ${failed} `)];
+  return [...shown, makeGroup(roleStyleOn(base, "status_alert"), ` ${label}: ${failure} `)];
 }

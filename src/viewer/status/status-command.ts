@@ -13,7 +13,7 @@ import { endMarked, endRemains, statusMark } from "../../platform/marked-process
 
 /** Bytes of output after which it is killed; then the characters to keep, with their control sequences. */
 const OUTPUT_BYTES = 16 * 1024;
-const KEPT_CHARS = 1_000;
+const MAX_TEXT_CHARS = 1_000;
 /** Time for the remaining output after the command's end, in ms: background processes may hold the pipe open. */
 const REST_MS = 100;
 /** Maximum reports of a command's failures in REPORTS_MS: alternating reasons must not fill the log. */
@@ -33,7 +33,7 @@ export interface CommandSpec {
 /** The first line of its output, and how it failed; "": it did not. */
 export interface CommandOutput {
   readonly text: string;
-  readonly failed: string;
+  readonly failure: string;
 }
 
 export interface CommandPort {
@@ -52,10 +52,10 @@ interface CommandRun {
   readonly mark: string;
 }
 
-export const noOutput: CommandOutput = { text: "", failed: "" };
+export const noOutput: CommandOutput = { text: "", failure: "" };
 
 /** The name of a command before its failure: its program's, or the first word of a shell's line. */
-export function labelOf(word: string): string {
+export function commandLabel(word: string): string {
   const name = cleanText(basename(word.trim().split(/\s/, 1)[0] ?? ""));
   return name === "" ? "command" : [...name].slice(0, LABEL_CHARS).join("");
 }
@@ -75,7 +75,7 @@ export class StatusCommands {
   }
 
   /** Ends and forgets all others. */
-  keep(specs: readonly CommandSpec[]): void {
+  retain(specs: readonly CommandSpec[]): void {
     const keys = new Set(specs.map((spec) => JSON.stringify(spec)));
     for (const [key, command] of this.commands) {
       if (keys.has(key)) continue;
@@ -91,10 +91,10 @@ export class StatusCommands {
 }
 
 export class StatusCommand {
-  private printed = noOutput;
+  private lastOutput = noOutput;
   /** Start of the last complete run, in ms of performance.now. */
-  private ranAt = Number.NEGATIVE_INFINITY;
-  private running: CommandRun | null = null;
+  private lastRunAt = Number.NEGATIVE_INFINITY;
+  private currentRun: CommandRun | null = null;
   private timer: Timer | null = null;
   /** Times of the newest reports, in ms of performance.now. */
   private reports: readonly number[] = [];
@@ -106,45 +106,45 @@ export class StatusCommand {
 
   /** Its last output; runs it again when due. Call while the line is shown. */
   get output(): CommandOutput {
-    if (this.timer !== null || this.running !== null) return this.printed;
+    if (this.timer !== null || this.currentRun !== null) return this.lastOutput;
     const now = performance.now();
     const period = this.spec.seconds * 1000;
-    const isDue = now - this.ranAt >= period;
+    const isDue = now - this.lastRunAt >= period;
     this.timer = setTimeout(
       () => {
         this.timer = null;
         this.port.changed();
       },
-      isDue ? period : this.ranAt + period - now,
+      isDue ? period : this.lastRunAt + period - now,
     );
-    if (isDue) void this.ask(now);
-    return this.printed;
+    if (isDue) void this.runCommand(now);
+    return this.lastOutput;
   }
 
   stop(): void {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
-    const { running } = this;
-    this.running = null;
-    if (running !== null) end(running);
+    const { currentRun } = this;
+    this.currentRun = null;
+    if (currentRun !== null) killRun(currentRun);
   }
 
-  private async ask(startedAt: number): Promise<void> {
+  private async runCommand(startedAt: number): Promise<void> {
     let run: CommandRun | null = null;
     let printed: CommandOutput;
     try {
-      run = start(this.spec.argv, this.port);
-      this.running = run;
-      printed = await outputOf(run, this.spec.timeoutMs);
+      run = startRun(this.spec.argv, this.port);
+      this.currentRun = run;
+      printed = await readOutput(run, this.spec.timeoutMs);
     } catch (thrown) {
-      printed = { text: "", failed: errorCode(thrown) === "ENOENT" ? "not found" : startError(thrown) };
+      printed = { text: "", failure: errorCode(thrown) === "ENOENT" ? "not found" : startError(thrown) };
     }
-    if (this.running !== run) return;
-    this.running = null;
-    this.ranAt = startedAt;
-    const { failed } = this.printed;
-    this.printed = printed;
-    if (printed.failed !== "" && printed.failed !== failed) this.report(printed.failed);
+    if (this.currentRun !== run) return;
+    this.currentRun = null;
+    this.lastRunAt = startedAt;
+    const { failure } = this.lastOutput;
+    this.lastOutput = printed;
+    if (printed.failure !== "" && printed.failure !== failure) this.report(printed.failure);
     this.port.changed();
   }
 
@@ -157,7 +157,7 @@ export class StatusCommand {
   }
 }
 
-function start(argv: readonly string[], { session, socket }: Pick<CommandPort, "session" | "socket">): CommandRun {
+function startRun(argv: readonly string[], { session, socket }: Pick<CommandPort, "session" | "socket">): CommandRun {
   const { name, value } = statusMark(socket);
   const child = actingFor(process.env.WSH_AGENT, () =>
     Bun.spawn([...argv], {
@@ -172,17 +172,17 @@ function start(argv: readonly string[], { session, socket }: Pick<CommandPort, "
   return { child, mark: `${name}=${value}` };
 }
 
-async function outputOf(run: CommandRun, limitMs: number): Promise<CommandOutput> {
+async function readOutput(run: CommandRun, limitMs: number): Promise<CommandOutput> {
   const { child } = run;
-  let why: "late" | "flood" | "rest" | null = null;
+  let stopReason: "late" | "flood" | "rest" | null = null;
   const reader = child.stdout.getReader();
-  const stop = (reason: typeof why): void => {
-    why ??= reason;
-    end(run);
+  const stop = (reason: typeof stopReason): void => {
+    stopReason ??= reason;
+    killRun(run);
     void reader.cancel().catch(() => {});
   };
-  const late = setTimeout(() => stop("late"), limitMs);
-  late.unref();
+  const timeout = setTimeout(() => stop("late"), limitMs);
+  timeout.unref();
   let rest: Timer | undefined;
   void child.exited.then(() => {
     rest = setTimeout(() => stop("rest"), REST_MS);
@@ -198,17 +198,17 @@ async function outputOf(run: CommandRun, limitMs: number): Promise<CommandOutput
     if (bytes >= OUTPUT_BYTES) stop("flood");
   }
   await child.exited;
-  clearTimeout(late);
+  clearTimeout(timeout);
   clearTimeout(rest);
   // What it has left in the background would pile up with every run.
-  if (why === null) endRemains(child.pid, run.mark);
-  const text = (output.split("\n", 1)[0] ?? "").slice(0, KEPT_CHARS);
-  if (why === "late") return { text, failed: `still ran after ${limitMs / 1000} s` };
-  if (why === "flood") return { text, failed: `printed over ${OUTPUT_BYTES / 1024} kB` };
-  if (child.exitCode === 0) return { text, failed: "" };
-  return { text, failed: child.exitCode === null ? String(child.signalCode) : `exit ${child.exitCode}` };
+  if (stopReason === null) endRemains(child.pid, run.mark);
+  const text = (output.split("\n", 1)[0] ?? "").slice(0, MAX_TEXT_CHARS);
+  if (stopReason === "late") return { text, failure: `still ran after ${limitMs / 1000} s` };
+  if (stopReason === "flood") return { text, failure: `printed over ${OUTPUT_BYTES / 1024} kB` };
+  if (child.exitCode === 0) return { text, failure: "" };
+  return { text, failure: child.exitCode === null ? String(child.signalCode) : `exit ${child.exitCode}` };
 }
 
-function end({ child, mark }: CommandRun): void {
+function killRun({ child, mark }: CommandRun): void {
   endMarked(child.pid, [mark], "SIGKILL");
 }

@@ -17,8 +17,8 @@ import type { Session } from "../../session/session.ts";
 import type { StatusLine as ShownLine } from "../../session/types.ts";
 import type { Settings } from "../../settings/table.ts";
 import { Attention } from "./attention.ts";
-import { statusText } from "./line-layout.ts";
-import { clockPeriod, type Marks, type Segment, type StatusFacts, segmentsOf } from "./segments.ts";
+import { composeStatusText } from "./line-layout.ts";
+import { clockPeriod, type Marks, parseSegments, type Segment, type StatusFacts } from "./segments.ts";
 import { type CommandPort, noOutput, StatusCommands } from "./status-command.ts";
 
 /** Shortest time between two changes of the line, in ms: faster ones cannot be read. */
@@ -41,25 +41,25 @@ type StatusSettings = Pick<
   | "alert_for"
 >;
 
-const none: Marks = { bell: false, activity: false, finished: false };
+const noMarks: Marks = { bell: false, activity: false, finished: false };
 
 export class StatusLine implements Disposable {
   private readonly marks = new Map<string, Marks>();
   /** Time of each pane's last output, and its running command with its start, in ms. */
-  private readonly printedAt = new Map<string, number>();
-  private readonly runs = new Map<string, { readonly since: number; readonly program: string }>();
+  private readonly lastOutputAt = new Map<string, number>();
+  private readonly runningCommands = new Map<string, { readonly since: number; readonly program: string }>();
   /** Windows at the line's last composition. */
   private windows: readonly WindowInfo[] = [];
-  private shownText = "";
+  private shownDigest = "";
   private timer: Timer | null = null;
   private clock: Timer | null = null;
-  private isOver = false;
+  private isDisposed = false;
   private readonly attention: Attention;
   private readonly commands: StatusCommands;
   private segments: readonly Segment[] = [];
   /** Number of times that the segments were read. */
-  private reading = 0;
-  private readonly ends: (() => void)[];
+  private segmentsVersion = 0;
+  private readonly unsubscribers: (() => void)[];
 
   constructor(
     private readonly session: Session,
@@ -70,7 +70,7 @@ export class StatusLine implements Disposable {
     const { events } = session;
     this.attention = new Attention({
       alertMode: () => settings.alert,
-      isMeant: (kind) => {
+      isEnabled: (kind) => {
         const kinds = settings.alert_for.filter(isNewsKind);
         return kinds.length === 0 ? kind === "bell" : kinds.includes(kind);
       },
@@ -78,19 +78,19 @@ export class StatusLine implements Disposable {
       // A read-only viewer does not count as having seen events.
       viewers: () => session.viewers.all.filter(({ readOnly }) => !readOnly),
     });
-    this.commands = new StatusCommands({ ...commands, session, changed: () => this.soon() });
+    this.commands = new StatusCommands({ ...commands, session, changed: () => this.scheduleUpdate() });
     this.readSegments();
-    const soon = (): void => this.soon();
-    this.ends = (["info", "listed", "renamed", "resized"] as const).map((name) => events.on(name, soon));
-    this.soon();
+    const schedule = (): void => this.scheduleUpdate();
+    this.unsubscribers = (["info", "listed", "renamed", "resized"] as const).map((name) => events.on(name, schedule));
+    this.scheduleUpdate();
   }
 
   [Symbol.dispose](): void {
-    this.isOver = true;
+    this.isDisposed = true;
     clearTimeout(this.timer ?? undefined);
     clearTimeout(this.clock ?? undefined);
     this.commands.stop();
-    for (const end of this.ends) end();
+    for (const end of this.unsubscribers) end();
   }
 
   /** The settings have changed. */
@@ -100,49 +100,49 @@ export class StatusLine implements Disposable {
   }
 
   private readSegments(): void {
-    const { status_segments: listed, status_command: line, status_seconds: seconds } = this.settings;
+    const { status_segments: configured, status_command: line, status_seconds: seconds } = this.settings;
     const label = "status_command";
-    const usual = line === "" ? null : { argv: ["sh", "-c", line], label, seconds, timeoutMs: COMMAND_MS };
-    this.segments = segmentsOf(listed, usual);
-    this.reading++;
-    this.commands.keep(this.segments.flatMap(({ command }) => command ?? []));
+    const defaultCommand = line === "" ? null : { argv: ["sh", "-c", line], label, seconds, timeoutMs: COMMAND_MS };
+    this.segments = parseSegments(configured, defaultCommand);
+    this.segmentsVersion++;
+    this.commands.retain(this.segments.flatMap(({ command }) => command ?? []));
     clearTimeout(this.clock ?? undefined);
     this.clock = null;
   }
 
   /** The facts of a pane may have changed. Runs per chunk. */
   paneChanged(): void {
-    this.soon();
+    this.scheduleUpdate();
   }
 
   /** A pane's bell rang. */
-  rang(pane: string): void {
+  bellRang(pane: string): void {
     this.mark(pane, "bell", "a bell");
   }
 
   /** A pane's picture has changed. Runs per picture. */
-  rendered(pane: string): void {
+  paneRendered(pane: string): void {
     const now = performance.now();
-    const last = this.printedAt.get(pane);
-    this.printedAt.set(pane, now);
+    const last = this.lastOutputAt.get(pane);
+    this.lastOutputAt.set(pane, now);
     if (last !== undefined && now - last > SILENCE_MS) this.mark(pane, "activity", "output after silence");
   }
 
   private mark(pane: string, kind: NewsKind, text: string): void {
-    const holds = ({ panes }: WindowInfo): boolean => panes.some(({ id }) => id === pane);
+    const hasPane = ({ panes }: WindowInfo): boolean => panes.some(({ id }) => id === pane);
     // Uses cached windows if possible: twenty repainted panes then read all panes only once.
-    const window = this.windows.find(holds) ?? this.session.windows.find(holds);
+    const window = this.windows.find(hasPane) ?? this.session.windows.find(hasPane);
     if (window === undefined) return;
     const place = window.active ? "" : ` in window ${window.index}`;
-    this.attention.happened(kind, pane, `${text}${place}`);
-    const marks = this.marks.get(window.id) ?? none;
+    this.attention.notify(kind, pane, `${text}${place}`);
+    const marks = this.marks.get(window.id) ?? noMarks;
     if (window.active || marks[kind]) return;
     this.marks.set(window.id, { ...marks, [kind]: true });
-    this.soon();
+    this.scheduleUpdate();
   }
 
-  private soon(): void {
-    if (this.isOver) return;
+  private scheduleUpdate(): void {
+    if (this.isDisposed) return;
     this.timer ??= setTimeout(() => {
       this.timer = null;
       this.update();
@@ -155,20 +155,20 @@ export class StatusLine implements Disposable {
     const { windows } = session;
     this.windows = windows;
     const panes = windows.flatMap((window) => window.panes.map((pane) => ({ window: window.id, pane })));
-    for (const { pane } of panes) this.follow(pane);
+    for (const { pane } of panes) this.trackCommand(pane);
     for (const { id, active } of windows) if (active) this.marks.delete(id);
     for (const id of this.marks.keys()) if (!windows.some((window) => window.id === id)) this.marks.delete(id);
-    for (const known of [this.printedAt, this.runs])
-      for (const id of known.keys()) if (!panes.some(({ pane }) => pane.id === id)) known.delete(id);
+    for (const byPane of [this.lastOutputAt, this.runningCommands])
+      for (const id of byPane.keys()) if (!panes.some(({ pane }) => pane.id === id)) byPane.delete(id);
     this.attention.forgetSeen(new Set(panes.map(({ pane }) => pane.id)));
     // A popup is temporary and does not change the size of the panes below it.
-    const lasting = panes.filter(({ pane }) => pane.popup !== true);
-    const isMeant = settings.status === "on" || (settings.status === "auto" && lasting.length > 1);
+    const permanentPanes = panes.filter(({ pane }) => pane.popup !== true);
+    const isEnabled = settings.status === "on" || (settings.status === "auto" && permanentPanes.length > 1);
     // A page alone has windows and state in its header: it has the line if it is always shown.
     const hasPage =
       settings.status === "on" && session.viewers.all.some(({ page, readOnly }) => page !== null && !readOnly);
-    const isShown = isMeant && (session.viewers.terminalCount > 0 || hasPage);
-    if (!isShown) {
+    const isVisible = isEnabled && (session.viewers.terminalCount > 0 || hasPage);
+    if (!isVisible) {
       this.commands.stop();
       this.setLine(null, "");
       return;
@@ -183,7 +183,7 @@ export class StatusLine implements Disposable {
       user: accountName(),
       home: process.env.HOME ?? "",
       windows,
-      marks: (window) => this.marks.get(window) ?? none,
+      marks: (window) => this.marks.get(window) ?? noMarks,
       marked: session.markedPane,
       people: session.viewers.peopleCount,
       devices: session.viewers.all.flatMap(({ page }) => page ?? []),
@@ -191,76 +191,81 @@ export class StatusLine implements Disposable {
       now: new Date(),
     };
     const { status_position: position } = settings;
-    const isMarked = (window: string): boolean => Object.values(this.marks.get(window) ?? none).includes(true);
+    const isMarked = (window: string): boolean => Object.values(this.marks.get(window) ?? noMarks).includes(true);
     this.setLine(
-      { position, text: textOf(facts, segments), isMarked },
-      `${position} ${this.reading} ${gist(facts, segments)}`,
+      { position, text: makeLineText(facts, segments), isMarked },
+      `${position} ${this.segmentsVersion} ${digestFacts(facts, segments)}`,
     );
     const period = clockPeriod(segments);
     if (period === null) return;
     this.clock ??= setTimeout(
       () => {
         this.clock = null;
-        this.soon();
+        this.scheduleUpdate();
       },
       period - (Date.now() % period),
     );
   }
 
   /** Records the start of a pane's command, and the end of a long one. */
-  private follow(pane: PaneInfo): void {
+  private trackCommand(pane: PaneInfo): void {
     const { id, state } = pane;
     const now = performance.now();
     const isBusy = state === "running" || state === "fullscreen" || state === "waiting_for_input";
-    const run = this.runs.get(id);
+    const run = this.runningCommands.get(id);
     if (isBusy) {
-      this.runs.set(id, { since: run?.since ?? now, program: automaticName(pane) });
+      this.runningCommands.set(id, { since: run?.since ?? now, program: automaticName(pane) });
       return;
     }
-    this.runs.delete(id);
+    this.runningCommands.delete(id);
     if (run === undefined || now - run.since < this.settings.long_command_seconds * 1000) return;
     const code = state === "exited" ? pane.exit_code : pane.last_exit_code;
     const failed = code === undefined || code === null || code === 0 ? "" : ` with exit code ${code}`;
     this.mark(id, "finished", `'${run.program}' exited${failed} after ${roughDuration(now - run.since)}`);
   }
 
-  /** @param gist the visible parts of the line */
-  private setLine(line: ShownLine | null, gist: string): void {
-    if (gist === this.shownText) return;
-    this.shownText = gist;
+  /** @param digest the visible parts of the line */
+  private setLine(line: ShownLine | null, digest: string): void {
+    if (digest === this.shownDigest) return;
+    this.shownDigest = digest;
     this.session.setStatus(line);
   }
 }
 
 /** Returns the line for each terminal, composed once for each width and focus. */
-function textOf(facts: StatusFacts, segments: readonly Segment[]): ShownLine["text"] {
-  const made = new Map<string, ReturnType<ShownLine["text"]>>();
+function makeLineText(facts: StatusFacts, segments: readonly Segment[]): ShownLine["text"] {
+  const cached = new Map<string, ReturnType<ShownLine["text"]>>();
   return (cols, seen) => {
     const key = `${cols} ${seen?.window} ${seen?.pane}`;
-    const text = made.get(key) ?? statusText(seen === null ? facts : seenBy(facts, seen), segments, cols);
-    made.set(key, text);
+    const text = cached.get(key) ?? composeStatusText(seen === null ? facts : factsSeenBy(facts, seen), segments, cols);
+    cached.set(key, text);
     return text;
   };
 }
 
 /** The facts for a terminal with its own active window and pane. */
-function seenBy(facts: StatusFacts, { window, pane }: { readonly window: string; readonly pane: string }): StatusFacts {
+function factsSeenBy(
+  facts: StatusFacts,
+  { window, pane }: { readonly window: string; readonly pane: string },
+): StatusFacts {
   return {
     ...facts,
-    marks: (id) => (id === window ? none : facts.marks(id)),
+    marks: (id) => (id === window ? noMarks : facts.marks(id)),
     windows: facts.windows.map((each) => {
-      const isSeen = each.id === window;
-      const panes = isSeen ? each.panes.map((own) => ({ ...own, active: own.id === pane })) : each.panes;
-      return { ...each, active: isSeen, panes };
+      const isFocused = each.id === window;
+      const panes = isFocused
+        ? each.panes.map((paneInfo) => ({ ...paneInfo, active: paneInfo.id === pane }))
+        : each.panes;
+      return { ...each, active: isFocused, panes };
     }),
   };
 }
 
 /** The facts that affect the line of any terminal. */
-function gist(facts: StatusFacts, segments: readonly Segment[]): string {
+function digestFacts(facts: StatusFacts, segments: readonly Segment[]): string {
   const { windows, marks, output, now, ...rest } = facts;
   const hasText = segments.some(({ kind }) => kind === "text");
-  const shown = windows.map(({ rows: _, cols: __, panes, ...window }) => {
+  const windowStates = windows.map(({ rows: _, cols: __, panes, ...window }) => {
     const states = panes.map((pane) => {
       const { id, active, hidden, state, exit_code, last_exit_code, typed_by, agent } = pane;
       const texts = hasText && active ? [pane.title, pane.cwd, automaticName(pane)] : [];
@@ -272,5 +277,5 @@ function gist(facts: StatusFacts, segments: readonly Segment[]): string {
   const outputs = segments.flatMap(({ command }) => (command === null ? [] : [output(command)]));
   const period = clockPeriod(segments);
   const time = period === null ? "" : Math.floor(now.getTime() / period);
-  return JSON.stringify([shown, rest, outputs, time, serializeStatusTheme()]);
+  return JSON.stringify([windowStates, rest, outputs, time, serializeStatusTheme()]);
 }

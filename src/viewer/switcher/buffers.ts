@@ -5,13 +5,13 @@ import type { SwitcherSource } from "./destinations.ts";
 /** Lines of a text that fit into a preview at most. */
 const PREVIEW_LINES = 500;
 /** Characters of the text beside a buffer's name. */
-const BESIDE = 28;
+const DESCRIPTION_CHARS = 28;
 
 export function buffersSource(buffers: PasteBuffers): SwitcherSource {
   return {
     title: "Paste buffers, the newest first",
-    nothing: "nothing has been copied yet",
-    closes: ({ name }) => `delete ${name}?`,
+    emptyText: "nothing has been copied yet",
+    closeQuestion: ({ name }) => `delete ${name}?`,
     list: async () =>
       buffers.list().map(({ name, begins }) => ({
         kind: "buffer",
@@ -23,7 +23,7 @@ export function buffersSource(buffers: PasteBuffers): SwitcherSource {
         target: name,
         pane: name,
         name,
-        description: begins.trim().replace(/\s+/g, " ").slice(0, BESIDE),
+        description: begins.trim().replace(/\s+/g, " ").slice(0, DESCRIPTION_CHARS),
       })),
     preview: async ({ target }) => buffers.get(target).text.split("\n", PREVIEW_LINES),
     close: async ({ target }) => void buffers.remove(target),

@@ -2,12 +2,15 @@
 import type { Session } from "../../session/session.ts";
 import type { SwitcherSource } from "./destinations.ts";
 
-/** @param here the terminal that shows the list */
-export function clientsSource({ viewers, name }: Pick<Session, "viewers" | "name">, here: number): SwitcherSource {
+/** @param currentViewer the terminal that shows the list */
+export function clientsSource(
+  { viewers, name }: Pick<Session, "viewers" | "name">,
+  currentViewer: number,
+): SwitcherSource {
   return {
     title: `Terminals attached to ${name}; Enter disconnects`,
-    nothing: "no terminal is attached",
-    closes: ({ name: client }) => `disconnect ${client}?`,
+    emptyText: "no terminal is attached",
+    closeQuestion: ({ name: client }) => `disconnect ${client}?`,
     list: async () =>
       viewers.all.map(({ id, size, page, readOnly, since }) => ({
         kind: "client",
@@ -18,7 +21,7 @@ export function clientsSource({ viewers, name }: Pick<Session, "viewers" | "name
         urgency: null,
         target: String(id),
         pane: String(id),
-        name: `${page ?? `terminal ${id}`}${id === here ? " (this one)" : ""}`,
+        name: `${page ?? `terminal ${id}`}${id === currentViewer ? " (this one)" : ""}`,
         description: `${size.cols}x${size.rows}${readOnly ? " read-only" : ""} since ${new Date(since).toTimeString().slice(0, 5)}`,
       })),
     close: async ({ target }) => viewers.all.find(({ id }) => String(id) === target)?.end({ reason: "detached" }),

@@ -19,7 +19,7 @@ import { processState } from "../../registry/liveness.ts";
 import { listSessions } from "../../registry/registry.ts";
 import { Connection } from "../../wire/connection.ts";
 import { askProcess, askServerOperation } from "../calls/ask-process.ts";
-import { findOwn } from "../calls/own-targets.ts";
+import { findPermittedSession } from "../calls/permitted-targets.ts";
 
 /** Longest wait for a process's answer, in ms, and most sessions asked for a list. */
 const ANSWER_MS = 1_000;
@@ -33,9 +33,9 @@ export type SwitcherScope = "windows" | "sessions" | "agents";
 export interface SwitcherSource {
   readonly title: string;
   /** The text of an empty list. */
-  readonly nothing: string;
+  readonly emptyText: string;
   /** The question before a row's object is closed. */
-  closes(row: SwitcherRow): string;
+  closeQuestion(row: SwitcherRow): string;
   list(): Promise<readonly SwitcherRow[]>;
   /** Its current contents; null: it does not answer. Absent: rows have none. */
   preview?(row: SwitcherRow): Promise<readonly string[] | null>;
@@ -56,10 +56,10 @@ const titles: Readonly<Record<SwitcherScope, string>> = {
 export function placesSource(instance: Instance, kind: SwitcherScope, by: Acting): SwitcherSource {
   return {
     title: titles[kind],
-    nothing: kind === "agents" ? "no agent is running" : "no match",
-    closes: ({ kind: what, session, name }) =>
-      `end ${what === "session" ? `session '${session}'` : `${what} ${name}`} and all its programs?`,
-    list: () => destinations(instance, kind, by),
+    emptyText: kind === "agents" ? "no agent is running" : "no match",
+    closeQuestion: ({ kind: placeKind, session, name }) =>
+      `end ${placeKind === "session" ? `session '${session}'` : `${placeKind} ${name}`} and all its programs?`,
+    list: () => listDestinations(instance, kind, by),
     preview: (row) => preview(row, by),
     close: (row) => close(row, by),
     rename: (row, name) => rename(row, name, by),
@@ -85,13 +85,13 @@ export interface SwitcherRow {
   readonly urgency: number | null;
 }
 
-function requestFrom(by: Acting, socket: string, op: string, input: unknown, target?: string): Promise<unknown> {
+function requestOf(by: Acting, socket: string, op: string, input: unknown, target?: string): Promise<unknown> {
   const signal = AbortSignal.timeout(ANSWER_MS);
   return askProcess(socket, op, input, { by, ...defined({ target }), signal });
 }
 
 /** All places of a kind that a caller may see; agents by how urgently they need a person. */
-export async function destinations(
+export async function listDestinations(
   instance: Instance,
   kind: SwitcherScope,
   { caller }: Acting,
@@ -109,22 +109,22 @@ export async function destinations(
       return connection?.hello.info === undefined ? null : { info: asSeenBy(connection.hello.info, agent), socket };
     }),
   );
-  const all = infos.flatMap((each) => (each === null ? [] : placesOf(each.info, each.socket)));
-  if (kind === "sessions") return all.filter((place) => place.kind === "session");
-  if (kind === "windows") return all;
-  const agents = all.filter((place) => place.kind === "pane" && place.urgency !== null);
+  const places = infos.flatMap((each) => (each === null ? [] : placesInSession(each.info, each.socket)));
+  if (kind === "sessions") return places.filter((place) => place.kind === "session");
+  if (kind === "windows") return places;
+  const agents = places.filter((place) => place.kind === "pane" && place.urgency !== null);
   return agents.toSorted((a, b) => (a.urgency ?? 0) - (b.urgency ?? 0)).map((place) => ({ ...place, depth: 0 }));
 }
 
-function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: string): SwitcherRow[] {
-  const ownSession = { session: name, number: Number(id.slice(2)), socket };
-  const active = (own: typeof windows): string => activePane({ windows: own })?.id ?? "";
+function placesInSession({ id, name, windows, state, attached }: SessionInfo, socket: string): SwitcherRow[] {
+  const sessionFields = { session: name, number: Number(id.slice(2)), socket };
+  const activePaneId = (shownWindows: typeof windows): string => activePane({ windows: shownWindows })?.id ?? "";
   const count = windows.length === 1 ? state.replaceAll("_", " ") : `${windows.length} windows`;
   const session: SwitcherRow = {
-    ...ownSession,
+    ...sessionFields,
     kind: "session",
     target: id,
-    pane: active(windows),
+    pane: activePaneId(windows),
     name,
     depth: 0,
     urgency: null,
@@ -134,10 +134,10 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
     session,
     ...windows.flatMap((window): SwitcherRow[] => [
       {
-        ...ownSession,
+        ...sessionFields,
         kind: "window",
         target: window.id,
-        pane: active([window]),
+        pane: activePaneId([window]),
         depth: 1,
         urgency: null,
         name: `${window.index}: ${window.name}`,
@@ -146,7 +146,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
       ...window.panes.map((pane): SwitcherRow => {
         const stateText = pane.agent === undefined ? pane.state : `${pane.agent.name} ${agentWords(pane.agent)}`;
         return {
-          ...ownSession,
+          ...sessionFields,
           kind: "pane",
           target: pane.id,
           pane: pane.id,
@@ -161,23 +161,23 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
 }
 
 /** The session, window or pane that a target names. @throws WshError session_not_found, session_unavailable */
-export async function placeOf(instance: Instance, target: string, by: Acting): Promise<SwitcherRow> {
+export async function findPlace(instance: Instance, target: string, by: Acting): Promise<SwitcherRow> {
   const parsed = parseTarget(target);
-  const entry = findOwn(instance, by, target);
+  const entry = findPermittedSession(instance, by, target);
   const { socket } = entry;
   const { connection, hello } = await Connection.open(socket, "cli", {}, ANSWER_MS);
   connection.close();
   const { info } = hello;
   if (info === undefined) throw new WshError("session_unavailable", `'${target}' is being started`);
   requirePane(info, parsed);
-  const wanted = parsed.kind === "session" ? idIn(info, parsed) : formatTarget(parsed);
-  const place = placesOf(info, socket).find((each) => each.target === wanted);
+  const targetId = parsed.kind === "session" ? resolveId(info, parsed) : formatTarget(parsed);
+  const place = placesInSession(info, socket).find((each) => each.target === targetId);
   if (place === undefined) throw new WshError("session_not_found", `'${target}' no longer exists`);
   return place;
 }
 
 /** Id of a target's subject in a session. */
-function idIn({ id, windows }: SessionInfo, target: Extract<Target, { kind: "session" }>): string {
+function resolveId({ id, windows }: SessionInfo, target: Extract<Target, { kind: "session" }>): string {
   if (target.window === undefined || target.window === "") return id;
   const match = meantWindow(windows, target, { automatic: ({ name }) => name, id: (window) => window.id });
   const pane = match?.window.panes.find(({ index }) => index === match.pane);
@@ -189,7 +189,7 @@ const ScreenSchema = v.object({ lines: v.array(v.string()) });
 /** The current contents of a place; null when it does not answer. */
 async function preview({ pane, socket }: SwitcherRow, by: Acting): Promise<readonly string[] | null> {
   try {
-    return v.parse(ScreenSchema, await requestFrom(by, socket, "screen.get", { format: "plain" }, pane)).lines;
+    return v.parse(ScreenSchema, await requestOf(by, socket, "screen.get", { format: "plain" }, pane)).lines;
   } catch {
     return null;
   }
@@ -197,25 +197,31 @@ async function preview({ pane, socket }: SwitcherRow, by: Acting): Promise<reado
 
 /** Gives a window or pane the focus of its session. @throws WshError of that session, session_not_found */
 export async function focus(place: SwitcherRow, by: Acting): Promise<void> {
-  if (place.kind !== "session") await act(by, place, place.kind === "window" ? "window.select" : "pane.select", {});
+  if (place.kind !== "session")
+    await callPlace(by, place, place.kind === "window" ? "window.select" : "pane.select", {});
 }
 
 /** @throws WshError of the session, session_not_found */
 async function close(place: SwitcherRow, by: Acting): Promise<void> {
-  if (place.kind === "session") await act(by, place, "session.kill", { reason: "killed" });
-  else await act(by, place, place.kind === "window" ? "window.close" : "pane.close", {});
+  if (place.kind === "session") await callPlace(by, place, "session.kill", { reason: "killed" });
+  else await callPlace(by, place, place.kind === "window" ? "window.close" : "pane.close", {});
 }
 
 /** @throws WshError of the session, session_not_found */
 async function rename(place: SwitcherRow, name: string, by: Acting): Promise<void> {
-  if (place.kind === "session") await act(by, place, "session.update", { name });
-  else if (place.kind === "window") await act(by, place, "window.update", { name });
-  else await act(by, place, "pane.update", { title: name });
+  if (place.kind === "session") await callPlace(by, place, "session.update", { name });
+  else if (place.kind === "window") await callPlace(by, place, "window.update", { name });
+  else await callPlace(by, place, "pane.update", { title: name });
 }
 
-async function act(by: Acting, { target, socket, session }: SwitcherRow, op: string, input: unknown): Promise<void> {
+async function callPlace(
+  by: Acting,
+  { target, socket, session }: SwitcherRow,
+  op: string,
+  input: unknown,
+): Promise<void> {
   try {
-    await requestFrom(by, socket, op, input, target);
+    await requestOf(by, socket, op, input, target);
   } catch (thrown) {
     if (processState(socket) === "alive") throw thrown;
     throw new WshError("session_not_found", `session '${session}' no longer exists`);
@@ -225,7 +231,7 @@ async function act(by: Acting, { target, socket, session }: SwitcherRow, op: str
 /** Starts a session with the person's shell. @returns its place @throws WshError session_create_failed */
 async function create(instance: Instance, name: string, by: Acting): Promise<SwitcherRow> {
   requireMay(by, { name: "sessions.create", access: "operate", scope: "server" }, null);
-  if (by.caller.via === undefined && by.caller.agent === undefined) await startHere(instance, name);
+  if (by.caller.via === undefined && by.caller.agent === undefined) await startSession(instance, name);
   else
     await askServerOperation(
       instance,
@@ -234,14 +240,15 @@ async function create(instance: Instance, name: string, by: Acting): Promise<Swi
       name === "" ? {} : { name },
       AbortSignal.timeout(START_MS),
     );
-  const all = await destinations(instance, "sessions", by);
-  const made = all.find((place) => place.session === name) ?? all.toSorted((a, b) => b.number - a.number)[0];
-  if (made === undefined) throw new WshError("session_not_found", `session '${name}' has already ended`);
-  return made;
+  const sessions = await listDestinations(instance, "sessions", by);
+  const created =
+    sessions.find((place) => place.session === name) ?? sessions.toSorted((a, b) => b.number - a.number)[0];
+  if (created === undefined) throw new WshError("session_not_found", `session '${name}' has already ended`);
+  return created;
 }
 
 /** Runs in this process's environment, like a session that a person starts. */
-async function startHere(instance: Instance, name: string): Promise<void> {
+async function startSession(instance: Instance, name: string): Promise<void> {
   const { selfCommand } = await import("../../launch/launch.ts");
   const child = Bun.spawn([...selfCommand(["new", "--socket", instance.httpSocket, ...(name === "" ? [] : [name])])], {
     stdin: "ignore",

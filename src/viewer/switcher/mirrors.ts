@@ -22,61 +22,61 @@ interface MirrorLink {
   readonly socket: string;
   readonly name: string | null;
   /** The session in which it is displayed, and so on up to the session that contains this terminal. */
-  readonly shows: MirrorLink | null;
+  readonly displayedIn: MirrorLink | null;
 }
 
 /**
- * @param around socket of the session or pane in which the target would be displayed
- * @param here describes the end of the chain, for messages
+ * @param container socket of the session or pane in which the target would be displayed
+ * @param chainEnd describes the end of the chain, for messages
  * @throws WshError nested_session, naming the chain
  */
 export async function refuseMirror(
   instance: Instance,
-  around: string,
+  container: string,
   target: { readonly socket: string; readonly name: string },
-  here = "this terminal is in",
+  chainEnd = "this terminal is in",
 ): Promise<void> {
-  const sessions = sessionsOf(instance);
-  const wanted = sessions(target.socket);
-  const ownSessions = sessions(around);
-  if (ownSessions === wanted) {
+  const resolveSession = sessionResolver(instance);
+  const targetSession = resolveSession(target.socket);
+  const outerSession = resolveSession(container);
+  if (outerSession === targetSession) {
     throw new WshError("nested_session", `this terminal is already in session '${target.name}'`, {
       hint: "Detach first, or attach from another terminal.",
     });
   }
-  const seen = new Set([ownSessions]);
-  let links: readonly MirrorLink[] = [{ socket: ownSessions, name: null, shows: null }];
+  const visited = new Set([outerSession]);
+  let links: readonly MirrorLink[] = [{ socket: outerSession, name: null, displayedIn: null }];
   while (links.length > 0) {
-    const answers = await Promise.all(links.map(async (link) => ({ link, answer: await shownIn(link.socket) })));
+    const answers = await Promise.all(links.map(async (link) => ({ link, answer: await askShownIn(link.socket) })));
     const next: MirrorLink[] = [];
     for (const { link, answer } of answers) {
       if (answer === null) continue;
       const named = { ...link, name: answer.name };
       for (const socket of answer.shown_in) {
-        const session = sessions(socket);
-        if (session === wanted) throw mirror(target.name, named, here);
-        if (seen.has(session) || seen.size >= MAX_ASKED) continue;
-        seen.add(session);
-        next.push({ socket: session, name: null, shows: named });
+        const session = resolveSession(socket);
+        if (session === targetSession) throw mirrorError(target.name, named, chainEnd);
+        if (visited.has(session) || visited.size >= MAX_ASKED) continue;
+        visited.add(session);
+        next.push({ socket: session, name: null, displayedIn: named });
       }
     }
     links = next;
   }
 }
 
-function mirror(name: string, first: MirrorLink, where: string): WshError {
+function mirrorError(name: string, first: MirrorLink, chainEnd: string): WshError {
   const chain: string[] = [name];
-  for (let link: MirrorLink | null = first; link !== null; link = link.shows) chain.push(link.name ?? "?");
+  for (let link: MirrorLink | null = first; link !== null; link = link.displayedIn) chain.push(link.name ?? "?");
   const links = chain.slice(1).map((shown, index) => `'${chain[index]}' shows '${shown}'`);
-  const here = `${where} '${chain.at(-1)}'`;
-  return new WshError("nested_session", `session '${name}' would show itself: ${[...links, here].join(", ")}`, {
+  const lastLink = `${chainEnd} '${chain.at(-1)}'`;
+  return new WshError("nested_session", `session '${name}' would show itself: ${[...links, lastLink].join(", ")}`, {
     hint: "Detach one of them first, or attach from another terminal.",
     details: { chain },
   });
 }
 
 /** Null for a session that has ended, hangs, or has a version that does not report it. */
-async function shownIn(socket: string): Promise<v.InferOutput<typeof ShownInSchema> | null> {
+async function askShownIn(socket: string): Promise<v.InferOutput<typeof ShownInSchema> | null> {
   try {
     const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);
     try {
@@ -92,18 +92,19 @@ async function shownIn(socket: string): Promise<v.InferOutput<typeof ShownInSche
 }
 
 /** The socket of the session to which a socket of the instance belongs; another instance's is returned unchanged. */
-function sessionsOf(instance: Instance): (socket: string) => string {
+function sessionResolver(instance: Instance): (socket: string) => string {
   const processes = listProcesses(instance);
-  const ids = new Map(processes.map((each) => [canonical(each.socket), each]));
-  return (given) => {
-    const socket = canonical(given);
-    const own = ids.get(socket);
-    const session = own === undefined ? own : processes.find((each) => !each.isMember && each.session === own.session);
-    return session === undefined ? socket : canonical(session.socket);
+  const bySocket = new Map(processes.map((each) => [canonicalPath(each.socket), each]));
+  return (path) => {
+    const socket = canonicalPath(path);
+    const entry = bySocket.get(socket);
+    const session =
+      entry === undefined ? entry : processes.find((each) => !each.isMember && each.session === entry.session);
+    return session === undefined ? socket : canonicalPath(session.socket);
   };
 }
 
-function canonical(socket: string): string {
+function canonicalPath(socket: string): string {
   try {
     return fs.realpathSync(socket);
   } catch {

@@ -11,7 +11,7 @@ import type { SessionAddress } from "../../session/viewers.ts";
  * @returns null when no other process must be asked
  * @throws WshError nested_session
  */
-export function requireOutside(
+export function requireNotNested(
   instance: Instance,
   { around, page }: { readonly around: string | undefined; readonly page: string | null },
   { number, session }: SessionAddress,

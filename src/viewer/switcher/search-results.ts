@@ -2,15 +2,15 @@
 import type { SwitcherSource } from "./destinations.ts";
 
 /** Searches names, titles and screens, ignoring case. */
-export async function foundSource(source: SwitcherSource, session: number, text: string): Promise<SwitcherSource> {
-  const wanted = text.toLowerCase();
-  const own = (await source.list()).filter(({ number, kind }) => number === session && kind !== "session");
+export async function searchSource(source: SwitcherSource, session: number, text: string): Promise<SwitcherSource> {
+  const query = text.toLowerCase();
+  const candidates = (await source.list()).filter(({ number, kind }) => number === session && kind !== "session");
   const found = await Promise.all(
-    own.map(async (row) => {
-      if (row.name.toLowerCase().includes(wanted)) return row;
+    candidates.map(async (row) => {
+      if (row.name.toLowerCase().includes(query)) return row;
       if (row.kind === "window") return null;
       const lines = (await source.preview?.(row)) ?? [];
-      return lines.some((line) => line.toLowerCase().includes(wanted)) ? row : null;
+      return lines.some((line) => line.toLowerCase().includes(query)) ? row : null;
     }),
   );
   const rows = found.filter((row) => row !== null).map((row) => ({ ...row, depth: 0 }));

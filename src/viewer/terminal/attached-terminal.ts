@@ -28,21 +28,21 @@ import type { Session } from "../../session/session.ts";
 import type { SessionAddress, Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Settings } from "../../settings/table.ts";
 import type { Peer, PeerRequest } from "../../wire/peer.ts";
-import { requireOutside } from "../switcher/nesting.ts";
+import { requireNotNested } from "../switcher/nesting.ts";
 import { ClipboardImage } from "./clipboard-image.ts";
 import { Copies } from "./copies.ts";
-import { PersonTerminal } from "./direct-terminal.ts";
+import { DirectTerminal } from "./direct-terminal.ts";
 import type { DisplayedContent } from "./displayed-content.ts";
+import { MousePolicy } from "./input-modes.ts";
+import { InputRouter } from "./input-router.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
 import { OuterSize } from "./outer-size.ts";
 import type { LayerPicture } from "./overlay-layer.ts";
-import { TakenMouse } from "./own-modes.ts";
-import { OwnView } from "./own-view.ts";
-import { Page } from "./page.ts";
+import { PageInput } from "./page-input.ts";
 import { PersonKeys } from "./person-keys.ts";
 import { Presentation } from "./presentation.ts";
+import { TerminalControls } from "./terminal-controls.ts";
 import { TerminalFocus } from "./terminal-focus.ts";
-import { Typing } from "./typing.ts";
 
 /** Longest wait for a terminal to take the last bytes of a program, in ms. */
 const LAST_BYTES_MS = 1_000;
@@ -54,7 +54,7 @@ export interface AttachPolicy {
   readonly settings: Pick<Settings, "title" | "clipboard" | "mouse">;
 }
 
-export class TerminalStream implements Viewer {
+export class AttachedTerminal implements Viewer {
   readonly id = nextViewerId++;
   readonly since = Date.now();
   readonly readOnly: boolean;
@@ -63,13 +63,13 @@ export class TerminalStream implements Viewer {
   readonly isObserver: boolean;
   /** Socket of the session inside which its client runs. */
   readonly around: string | undefined;
-  readonly mouse: TakenMouse;
+  readonly mouse: MousePolicy;
   private readonly outerSize: OuterSize;
-  private readonly inPage: Page | null;
+  private readonly pageInput: PageInput | null;
   readonly focus: TerminalFocus;
   /** Called for a key that is bound to an operation on the session. */
-  onBound: (binding: Binding, signal: AbortSignal) => Promise<unknown> = async () => null;
-  readonly ownView: OwnView;
+  onBoundKey: (binding: Binding, signal: AbortSignal) => Promise<unknown> = async () => null;
+  readonly controls: TerminalControls;
   private readonly scrollback: ScrollbackChoice;
   /** Whether its owner collects sizes and reads keys. */
   readonly isComposed: boolean;
@@ -78,22 +78,22 @@ export class TerminalStream implements Viewer {
   readonly notifications: NotificationSupport;
   readonly variables: Readonly<Record<string, string>> | null;
   readonly device: string | null;
-  private readonly outer: string | undefined;
+  private readonly outerName: string | undefined;
   private readonly copies: Copies;
   readonly clipboardImage = new ClipboardImage({
     write: (text) => this.presentation.alert(text),
     say: (text) => this.showMessage(text),
-    operate: (...call) => this.onBound(...call),
+    operate: (...call) => this.onBoundKey(...call),
   });
-  private readonly terminal: PersonTerminal | null;
+  private readonly terminal: DirectTerminal | null;
   readonly presentation: Presentation;
-  readonly typing: Typing;
+  readonly router: InputRouter;
   private readonly person: PersonKeys;
   private readonly keys: KeyReader;
-  private readonly ends: (() => void)[] = [];
+  private readonly cleanups: (() => void)[] = [];
   private isClosed = false;
   /** Set if the session ended this stream before it began: the stream still shows the session's screen first. */
-  private ending: ViewerEnd | null = null;
+  private earlyEnd: ViewerEnd | null = null;
   /** The last keyboard state sent to the client. */
   private reportedCapture: boolean | null = null;
 
@@ -115,64 +115,64 @@ export class TerminalStream implements Viewer {
       this.readOnly || caller.via !== undefined || caller.agent !== undefined ? null : (attach.brought ?? null);
     ({ observe: this.isObserver, around: this.around } = attach);
     this.scrollback = attach.scrollback;
-    ({ composed: this.isComposed, environment: this.environment, outer: this.outer } = attach);
+    ({ composed: this.isComposed, environment: this.environment, outer: this.outerName } = attach);
     this.device = attach.terminal?.path ?? null;
     const mayRecord = attach.records && caller.agent === undefined && caller.via === undefined;
     this.report = mayRecord ? (event) => peer.send(messageTypes.event, event) : null;
     const { settings } = policy;
-    this.mouse = new TakenMouse(settings, this, shownContent, session);
+    this.mouse = new MousePolicy(settings, this, shownContent, session);
     this.copies = new Copies(session, peer, {
       viewer: this.id,
-      isWanted: attach.copies && !this.readOnly,
+      hasClientClipboard: attach.copies && !this.readOnly,
       storesCopies: !attach.composed && !this.readOnly && caller.only === undefined,
-      programs: () => settings.clipboard === "write",
-      rendered: (copied) => this.presentation.renderer.copied(copied),
+      mayProgramsCopy: () => settings.clipboard === "write",
+      sendWithPicture: (copied) => this.presentation.renderer.copied(copied),
     });
     const isOver = (): boolean => this.isClosed;
     this.outerSize = new OuterSize(session, attach, {
       viewer: this.id,
-      atOnce: attach.composed,
+      appliesAtOnce: attach.composed,
       isOver,
       isOpening: () => this.presentation.mode === "opening",
       resized: () => this.presentation.resized(),
-      decides: (size) => this.readOnly || this.isObserver || this.shownContent.outerSized?.(size),
-      beforeApplying: () => this.presentation.beforeApplying(),
-      applied: () => this.presentation.applied(),
+      contribute: (size) => this.readOnly || this.isObserver || this.shownContent.reportOuterSize?.(size),
+      beforeSizeApplied: () => this.presentation.beforeSizeApplied(),
+      sizeApplied: () => this.presentation.sizeApplied(),
     });
     const page = {
-      keys: (bytes: Uint8Array) => this.keys.push(bytes),
-      typed: (bytes: Uint8Array) => this.typing.handleInput(bytes),
+      pushKeys: (bytes: Uint8Array) => this.keys.push(bytes),
+      sendInput: (bytes: Uint8Array) => this.router.handleInput(bytes),
       sendEvent: (event: object) => peer.send(messageTypes.event, event),
+      isOver,
     };
-    this.inPage =
-      attach.page === undefined ? null : new Page(attach.page, session.acknowledgedInput, { ...page, isOver });
-    this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
+    this.pageInput = attach.page === undefined ? null : new PageInput(attach.page, session.acknowledgedInput, page);
+    this.terminal = attach.terminal === undefined ? null : DirectTerminal.open(attach.terminal);
     const person = new PersonKeys(attach);
     this.person = person;
-    this.ownView = this.makeOwnView(attach.no_color);
+    this.controls = this.makeControls(attach.no_color);
     this.presentation = new Presentation(session, shownContent, peer, this.terminal, this, {
       mayPassThrough: () => person.mayPassThrough && !attach.render_only,
       prefix: () => person.prefix,
-      titles: () => settings.title === "on",
+      showsTitles: () => settings.title === "on",
       scrollback: !attach.render_only,
       plainElements: attach.no_color,
       ascii: !attach.utf8,
-      places: attach.places,
-      ahead: attach.ahead && attach.composed ? (bytes) => peer.sendBytes(messageTypes.output, bytes) : null,
-      credit: this.inPage?.credit ?? null,
-      ownMouse: this.mouse,
+      includesPlaces: attach.places,
+      sendAhead: attach.ahead && attach.composed ? (bytes) => peer.sendBytes(messageTypes.output, bytes) : null,
+      credit: this.pageInput?.credit ?? null,
+      mouse: this.mouse,
     });
-    const { ownView, focus, presentation } = this;
+    const { controls, focus, presentation } = this;
     if (attach.pictures) presentation.showPictures();
-    this.typing = new Typing(session, shownContent, this, { ownView, focus, presentation });
+    this.router = new InputRouter(session, shownContent, this, { controls, focus, presentation });
     this.keys = new KeyReader(person, {
-      forward: (bytes) => this.typing.handleInput(bytes),
-      reply: (bytes) => void this.clipboardImage.take(bytes),
+      forward: (bytes) => this.router.handleInput(bytes),
+      reply: (bytes) => void this.clipboardImage.takePacket(bytes),
       detach: () => this.detach(),
       tableEntered: () => session.events.emit("keyAwaited", undefined),
-      showHelp: (table) => this.ownView.showMap(table),
-      acceptsRootKeys: () => this.ownView.isFree,
-      pressTableKey: ({ table, key, raw }) => this.ownView.press({ table, key, bytes: [...raw] }),
+      showHelp: (table) => this.controls.showKeyTable(table),
+      acceptsRootKeys: () => this.controls.acceptsBoundKeys,
+      pressTableKey: ({ table, key, raw }) => this.controls.press({ table, key, bytes: [...raw] }),
       release: () => {
         session.keyboard.release();
         session.elements.unfocus();
@@ -184,7 +184,7 @@ export class TerminalStream implements Viewer {
   /** Attaches: sends the current screen, then all changes. The first bytes may be sent before this resolves. */
   async start(): Promise<void> {
     const { session } = this;
-    this.ends.push(session.openStream());
+    this.cleanups.push(session.openStream());
     if (session.exit === null) {
       session.viewers.add(this);
       await this.outerSize.begin();
@@ -193,14 +193,14 @@ export class TerminalStream implements Viewer {
   }
 
   private detach(): void {
-    if (this.inPage === null) this.end({ reason: "detached" });
-    else this.inPage.requestAction("view.detach");
+    if (this.pageInput === null) this.end({ reason: "detached" });
+    else this.pageInput.requestAction("view.detach");
   }
 
   receive(message: WireMessage): void {
     if (message.type === messageTypes.input) {
-      if (this.inPage !== null) this.inPage.receive(message.payload);
-      else if (!this.clipboardImage.take(message.payload)) this.typing.handleInput(message.payload);
+      if (this.pageInput !== null) this.pageInput.receive(message.payload);
+      else if (!this.clipboardImage.takePacket(message.payload)) this.router.handleInput(message.payload);
     } else if (message.type === messageTypes.resize) {
       this.outerSize.resized(v.parse(ResizeSchema, messageJson(message)));
     } else {
@@ -211,28 +211,28 @@ export class TerminalStream implements Viewer {
   /** The person hesitates after the prefix key, or has pressed another key. */
   showHelp(input: unknown): void {
     const { shown, table } = v.parse(HelpSchema, input);
-    if (!this.isClosed) this.ownView.showMap(shown ? table : null);
+    if (!this.isClosed) this.controls.showKeyTable(shown ? table : null);
   }
 
   get topLayer(): LayerPicture | null {
-    return this.ownView.topLayer;
+    return this.controls.topLayer;
   }
 
   /** The person pressed a key of a table. */
-  bound(input: unknown): void {
-    if (!this.isClosed) this.ownView.press(v.parse(BoundKeySchema, input));
+  pressBoundKey(input: unknown): void {
+    if (!this.isClosed) this.controls.press(v.parse(BoundKeySchema, input));
   }
 
-  private makeOwnView(isPlain: boolean): OwnView {
+  private makeControls(isPlain: boolean): TerminalControls {
     const self = this;
-    return new OwnView({
+    return new TerminalControls({
       viewer: this.id,
       readOnly: this.readOnly,
       by: this.acting,
-      shown: this.shownContent,
+      content: this.shownContent,
       person: this.person,
       isPlain,
-      isPage: this.inPage !== null,
+      isPage: this.pageInput !== null,
       get size() {
         return self.size;
       },
@@ -241,48 +241,48 @@ export class TerminalStream implements Viewer {
       },
       changed: () => this.presentation.reconsider(),
       rang: () => this.presentation.renderer.rang(),
-      typed: (bytes) => this.typing.handleInput(bytes),
-      askPage: (operation) => this.inPage?.requestAction(operation) ?? false,
+      sendInput: (bytes) => this.router.handleInput(bytes),
+      askPage: (operation) => this.pageInput?.requestAction(operation) ?? false,
       redraw: () => this.presentation.redraw(),
       session: this.session,
       statusAt: (row, col) => this.presentation.renderer.statusAt(this.size, row, col),
-      copy: (text) => this.copies.byPerson(text),
-      operate: (binding, signal) => this.onBound(binding, signal),
+      copy: (text) => this.copies.copyFromPerson(text),
+      operate: (binding, signal) => this.onBoundKey(binding, signal),
       requestImage: () => this.clipboardImage.request(),
       detach: () => this.detach(),
       instance: this.policy.instance,
       mouse: this.mouse,
-      typeTranslated: (bytes) => this.typing.sendTranslated(bytes),
+      sendTranslated: (bytes) => this.router.sendTranslated(bytes),
       go: (place) => this.switchTo(place),
     });
   }
 
   /** Asks the person here about a key that they pressed; an error of `act` is shown like a key's. */
   ask(question: Question, act: (answer: Answer) => Promise<void>): void {
-    this.ownView.ask(question, this.session.name, act);
+    this.controls.ask(question, this.session.name, act);
   }
 
   /** The client continues with another session, at that socket. The terminal is no longer read or drawn here. */
   private moveToSession(socket: string, session: number): void {
     if (this.isClosed) return;
-    const typed = this.ownView.queuedInput.map((each) => (each instanceof Uint8Array ? { bytes: [...each] } : each));
+    const typed = this.controls.queuedInput.map((each) => (each instanceof Uint8Array ? { bytes: [...each] } : each));
     this.close();
     this.peer.send(messageTypes.event, { event: "moved", socket, typed, session });
     this.peer.finish();
   }
 
   async switchTo(place: SessionAddress): Promise<void> {
-    await requireOutside(this.policy.instance, this, place);
+    await requireNotNested(this.policy.instance, this, place);
     if (this.isComposed) this.peer.send(messageTypes.event, { event: "go", ...place });
     else this.moveToSession(place.socket, place.number);
   }
 
   showMessage(text: string): void {
-    if (!this.isClosed) this.ownView.say(text);
+    if (!this.isClosed) this.controls.say(text);
   }
 
   /** The client has stopped reading keys. */
-  takeKeys(): void {
+  startReadingKeys(): void {
     if (this.isClosed) return;
     void this.terminal?.read(
       (bytes) => this.keys.push(bytes),
@@ -311,7 +311,7 @@ export class TerminalStream implements Viewer {
     this.presentation.reconsider();
   }
 
-  use(input: unknown): void {
+  useSettings(input: unknown): void {
     const settings = v.parse(PersonSettingsSchema, input);
     if ("fault" in settings) {
       // The session itself reports errors in a settings file that it reads as well.
@@ -332,7 +332,7 @@ export class TerminalStream implements Viewer {
 
   /** Name for people of a terminal in a page; null for any other terminal. */
   get page(): string | null {
-    return this.inPage?.name ?? null;
+    return this.pageInput?.name ?? null;
   }
 
   get isFollower(): boolean {
@@ -350,7 +350,7 @@ export class TerminalStream implements Viewer {
   /** Removes the drawing; the program's screen remains in view. */
   end(reason: ViewerEnd): void {
     if (this.isClosed) return;
-    this.ending = reason;
+    this.earlyEnd = reason;
     const { terminal } = this;
     if (this.presentation.mode === "opening") return;
     // The program's last output is shown first, if the terminal takes it.
@@ -361,8 +361,8 @@ export class TerminalStream implements Viewer {
   private finish(reason: ViewerEnd): void {
     if (this.isClosed) return;
     const seen = this.presentation.leave();
-    if (seen !== null && this.outer !== undefined && reason.reason === "detached")
-      this.policy.knownTerminals.remember(this.outer, seen);
+    if (seen !== null && this.outerName !== undefined && reason.reason === "detached")
+      this.policy.knownTerminals.remember(this.outerName, seen);
     this.close();
     this.peer.send(messageTypes.end, { ...reason, name: this.session.name } satisfies StreamEnd);
     this.peer.finish();
@@ -374,10 +374,10 @@ export class TerminalStream implements Viewer {
     this.isClosed = true;
     this.presentation.close();
     this.outerSize.close();
-    this.ownView.close();
+    this.controls.close();
     this.keys.dispose();
     this.clipboardImage[Symbol.dispose]();
-    for (const end of this.ends) end();
+    for (const end of this.cleanups) end();
     this.terminal?.close();
     this.session.viewers.remove(this.id);
     this.session.keyboard.forgetViewer(this.id);
@@ -390,15 +390,15 @@ export class TerminalStream implements Viewer {
     if (this.isClosed) return;
     const { session, presentation } = this;
     const { events } = session;
-    this.ends.push(
+    this.cleanups.push(
       this.shownContent.listen({
-        ahead: (bytes) => presentation.echoed(bytes),
+        ahead: (bytes) => presentation.writeEcho(bytes),
         chunk: (bytes) => presentation.chunk(bytes),
         changed: (isEcho) => presentation.changed(isEcho),
         resizing: () => presentation.beforeResize(),
         reset: () => presentation.reconsider(),
         bell: () => presentation.renderer.rang(),
-        clipboard: (copied) => this.copies.byProgram(copied),
+        clipboard: (copied) => this.copies.copyFromProgram(copied),
         effect: (effect, program) => presentation.effect(effect, program),
       }),
       events.on("drawn", () => {
@@ -407,20 +407,20 @@ export class TerminalStream implements Viewer {
       }),
       events.on("inputMode", () => this.reportKeyboard()),
     );
-    this.peer.onDrain = () => this.drained();
+    this.peer.onDrain = () => this.onDrain();
     if (this.terminal !== null) {
-      this.terminal.output.onDrain = () => this.drained();
+      this.terminal.output.onDrain = () => this.onDrain();
       this.peer.send(messageTypes.event, { event: "opened", keys: this.terminal.readsKeys });
     }
-    this.inPage?.begin();
+    this.pageInput?.begin();
     this.reportKeyboard();
-    presentation.begin((program) => this.policy.knownTerminals.rowsFor(this.scrollback, this.outer, program));
+    presentation.begin((program) => this.policy.knownTerminals.rowsToSend(this.scrollback, this.outerName, program));
     const { exit } = session;
-    if (this.ending !== null) this.end(this.ending);
+    if (this.earlyEnd !== null) this.end(this.earlyEnd);
     else if (exit !== null) this.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
   }
 
-  private drained(): void {
+  private onDrain(): void {
     this.reportKeyboard();
     this.copies.sendPending();
     this.presentation.reconsider();

@@ -8,26 +8,26 @@ import type { BoundKey } from "../../protocol/attach.ts";
 const MAX_WAITING = 4096;
 
 /** Queued input after a key, or another key of a table. */
-type Queued = Uint8Array | BoundKey;
+type QueuedInput = Uint8Array | BoundKey;
 
 interface BoundKeysPort {
   readonly isOver: boolean;
   /** Whether a key's binding applies now: an open dialog or copy mode may take the key as typed. */
-  means(key: BoundKey): boolean;
+  isBound(key: BoundKey): boolean;
   /** Runs the operations of a key. */
   perform(key: BoundKey): Promise<void>;
   failed(error: unknown): void;
-  typed(bytes: Uint8Array): void;
+  sendInput(bytes: Uint8Array): void;
 }
 
 export class BoundKeys {
   /** Input after a key, queued until its operation has ended. */
-  private queued: Queued[] | null = null;
+  private queued: QueuedInput[] | null = null;
 
   constructor(private readonly port: BoundKeysPort) {}
 
   /** Queued input. */
-  get rest(): readonly Queued[] {
+  get queuedInput(): readonly QueuedInput[] {
     return this.queued ?? [];
   }
 
@@ -36,7 +36,7 @@ export class BoundKeys {
   }
 
   /** Runs a navigation: later input is typed at the destination, and dropped when the navigation fails. */
-  lead(work: () => Promise<void>): void {
+  navigate(work: () => Promise<void>): void {
     const following = this.queued ?? [];
     this.begin(following, async () => {
       try {
@@ -49,32 +49,32 @@ export class BoundKeys {
   }
 
   press(key: BoundKey): void {
-    if (this.queued === null) this.performNow(key, []);
+    if (this.queued === null) this.runOrType(key, []);
     else if (this.queued.length < MAX_WAITING) this.queued.push(key);
   }
 
   /** @returns whether the input was queued */
-  hold(bytes: Uint8Array): boolean {
+  queueInput(bytes: Uint8Array): boolean {
     if (this.queued === null) return false;
     if (this.queued.length < MAX_WAITING) this.queued.push(new Uint8Array(bytes));
     return true;
   }
 
   /** @returns whether the key's operations have begun; otherwise it was typed */
-  private performNow(key: BoundKey, following: Queued[]): boolean {
-    const isMeant = this.port.means(key);
-    if (isMeant) this.begin(following, () => this.port.perform(key));
-    else this.port.typed(Uint8Array.from(key.bytes));
-    return isMeant;
+  private runOrType(key: BoundKey, following: QueuedInput[]): boolean {
+    const isBound = this.port.isBound(key);
+    if (isBound) this.begin(following, () => this.port.perform(key));
+    else this.port.sendInput(Uint8Array.from(key.bytes));
+    return isBound;
   }
 
   /** @returns whether they were queued after the current operation */
-  private queueBehind(next: Queued, rest: readonly Queued[]): boolean {
+  private queueBehind(next: QueuedInput, rest: readonly QueuedInput[]): boolean {
     this.queued?.push(next, ...rest);
     return this.queued !== null;
   }
 
-  private begin(following: Queued[], work: () => Promise<void>): void {
+  private begin(following: QueuedInput[], work: () => Promise<void>): void {
     this.queued = following;
     void work()
       .catch((error) => this.port.failed(error))
@@ -84,8 +84,8 @@ export class BoundKeys {
         for (let next = rest.shift(); next !== undefined && !this.port.isOver; next = rest.shift()) {
           // The typed input has navigated.
           if (this.queueBehind(next, rest)) return;
-          if (next instanceof Uint8Array) this.port.typed(next);
-          else if (this.performNow(next, rest)) return;
+          if (next instanceof Uint8Array) this.port.sendInput(next);
+          else if (this.runOrType(next, rest)) return;
         }
       });
   }

@@ -8,7 +8,7 @@
 import { isClipboardPacket } from "../../keys/reader.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { MAX_IMAGE_DATA } from "../../protocol/paste.ts";
-import type { OwnViewPort } from "./own-port.ts";
+import type { ControlsPort } from "./controls-port.ts";
 
 /** Longest wait for the first packet, in ms: the terminal may ask the person for permission. */
 const PERMISSION_MS = 30_000;
@@ -17,20 +17,20 @@ const PACKET_MS = 5_000;
 /** Largest image, in bytes. */
 const MAX_BYTES = (MAX_IMAGE_DATA / 4) * 3;
 
-const PNG = Buffer.from("image/png").toString("base64");
-const REQUEST = `\x1b]5522;type=read;${PNG}\x1b\\`;
-const packet = /^\x1b\]5522;([^;\x07\x1b]*)(?:;([A-Za-z0-9+/=]*))?(?:\x07|\x1b\\)$/;
+const PNG_TYPE = Buffer.from("image/png").toString("base64");
+const REQUEST = `\x1b]5522;type=read;${PNG_TYPE}\x1b\\`;
+const packetPattern = /^\x1b\]5522;([^;\x07\x1b]*)(?:;([A-Za-z0-9+/=]*))?(?:\x07|\x1b\\)$/;
 
 interface ClipboardImagePort {
   /** Writes to the terminal. */
   write(text: string): void;
   say(text: string): void;
-  operate: OwnViewPort["operate"];
+  operate: ControlsPort["operate"];
 }
 
 export class ClipboardImage implements Disposable {
   /** Whether the terminal has the protocol. */
-  isOffered = false;
+  isSupported = false;
   /** Received parts; null while nothing was requested. */
   private parts: Buffer[] | null = null;
   private timer: Timer | null = null;
@@ -38,21 +38,22 @@ export class ClipboardImage implements Disposable {
   constructor(private readonly port: ClipboardImagePort) {}
 
   request(): void {
-    if (!this.isOffered) {
+    if (!this.isSupported) {
       this.port.say("this terminal does not provide images; paste them in the web page");
       return;
     }
     this.parts = [];
-    this.wait(PERMISSION_MS);
+    this.awaitPacket(PERMISSION_MS);
     this.port.write(REQUEST);
   }
 
   /** Runs for each input. @returns whether the bytes are a packet of this protocol, which no program gets */
-  take(bytes: Uint8Array): boolean {
+  takePacket(bytes: Uint8Array): boolean {
     if (!isClipboardPacket(bytes)) return false;
-    const [whole, fields = "", data = ""] = packet.exec(Buffer.from(bytes).toString("latin1")) ?? [];
+    const [whole, fields = "", data = ""] = packetPattern.exec(Buffer.from(bytes).toString("latin1")) ?? [];
     if (whole === undefined) return false;
-    if (this.parts !== null) this.received(new Map(fields.split(":").map((field) => pair(field))), data, this.parts);
+    if (this.parts !== null)
+      this.handlePacket(new Map(fields.split(":").map((field) => splitField(field))), data, this.parts);
     return true;
   }
 
@@ -62,20 +63,20 @@ export class ClipboardImage implements Disposable {
     this.parts = null;
   }
 
-  private received(fields: ReadonlyMap<string, string>, data: string, parts: Buffer[]): void {
+  private handlePacket(fields: ReadonlyMap<string, string>, data: string, parts: Buffer[]): void {
     const status = fields.get("status");
     if (status === "DONE") {
       const image = Buffer.concat(parts);
-      this.end(image.length === 0 ? "there is no PNG image in the terminal's clipboard" : null);
+      this.finish(image.length === 0 ? "there is no PNG image in the terminal's clipboard" : null);
       if (image.length > 0) void this.paste(image);
-    } else if (status === "DATA" && fields.get("mime") === PNG) {
+    } else if (status === "DATA" && fields.get("mime") === PNG_TYPE) {
       // Each part is encoded separately.
       parts.push(Buffer.from(data, "base64"));
       const bytes = parts.reduce((sum, { length }) => sum + length, 0);
-      if (bytes > MAX_BYTES) this.end(`the image has more than ${Math.floor(MAX_BYTES / 1000)} KB`);
-      else this.wait(PACKET_MS);
-    } else if (status === "OK" || status === "DATA") this.wait(PACKET_MS);
-    else this.end(`the terminal refused its clipboard (${status === "EPERM" ? "not permitted" : status})`);
+      if (bytes > MAX_BYTES) this.finish(`the image has more than ${Math.floor(MAX_BYTES / 1000)} KB`);
+      else this.awaitPacket(PACKET_MS);
+    } else if (status === "OK" || status === "DATA") this.awaitPacket(PACKET_MS);
+    else this.finish(`the terminal refused its clipboard (${status === "EPERM" ? "not permitted" : status})`);
   }
 
   private async paste(image: Buffer): Promise<void> {
@@ -86,18 +87,18 @@ export class ClipboardImage implements Disposable {
       .catch((thrown: unknown) => this.port.say(WshError.from(thrown).message));
   }
 
-  private wait(ms: number): void {
+  private awaitPacket(ms: number): void {
     clearTimeout(this.timer ?? undefined);
-    this.timer = setTimeout(() => this.end("the terminal did not send the image"), ms);
+    this.timer = setTimeout(() => this.finish("the terminal did not send the image"), ms);
   }
 
-  private end(message: string | null): void {
+  private finish(message: string | null): void {
     this[Symbol.dispose]();
     if (message !== null) this.port.say(message);
   }
 }
 
-function pair(field: string): [string, string] {
+function splitField(field: string): [string, string] {
   const at = field.indexOf("=");
   return at === -1 ? [field, ""] : [field.slice(0, at), field.slice(at + 1)];
 }

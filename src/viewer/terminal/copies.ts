@@ -7,9 +7,9 @@ import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
 
 /** Selections of OSC 52 that include the clipboard: none, `c`, `s`; not X11's primary selection alone. */
-const CLIPBOARDS = /^$|[cs]/;
+const clipboardSelections = /^$|[cs]/;
 
-interface Copied {
+interface ClipboardCopy {
   readonly selection: string;
   readonly base64: string;
 }
@@ -17,13 +17,13 @@ interface Copied {
 interface CopiesOptions {
   readonly viewer: number;
   /** Whether the client writes the system's clipboard itself. */
-  readonly isWanted: boolean;
+  readonly hasClientClipboard: boolean;
   /** Whether programs' clipboard writes reach the terminal. */
-  programs(): boolean;
+  mayProgramsCopy(): boolean;
   /** Whether the session stores the person's copies. */
   readonly storesCopies: boolean;
   /** The copy is sent to the terminal with its next picture. */
-  rendered(copied: Copied): void;
+  sendWithPicture(copied: ClipboardCopy): void;
 }
 
 export class Copies {
@@ -36,18 +36,19 @@ export class Copies {
   ) {}
 
   /** A program has copied something. */
-  byProgram(copied: Copied): void {
-    const { viewer, programs, rendered } = this.options;
-    if (!programs()) return;
-    rendered(copied);
-    if (this.session.viewers.inUse === viewer && CLIPBOARDS.test(copied.selection)) this.queueForClient(copied.base64);
+  copyFromProgram(copied: ClipboardCopy): void {
+    const { viewer, mayProgramsCopy, sendWithPicture } = this.options;
+    if (!mayProgramsCopy()) return;
+    sendWithPicture(copied);
+    if (this.session.viewers.inUse === viewer && clipboardSelections.test(copied.selection))
+      this.queueForClient(copied.base64);
   }
 
   /** The person has copied text in copy mode. */
-  byPerson(text: string): void {
+  copyFromPerson(text: string): void {
     const base64 = Buffer.from(text).toString("base64");
     if (this.options.storesCopies) this.session.buffers.tryStore(text);
-    this.options.rendered({ selection: "c", base64 });
+    this.options.sendWithPicture({ selection: "c", base64 });
     this.queueForClient(base64);
   }
 
@@ -60,7 +61,7 @@ export class Copies {
   }
 
   private queueForClient(base64: string): void {
-    if (!this.options.isWanted) return;
+    if (!this.options.hasClientClipboard) return;
     this.pendingCopy = base64;
     this.sendPending();
   }

@@ -10,16 +10,16 @@ import type { Grid } from "../../protocol/grid.ts";
 import type { CopyMode } from "../../session/copy-mode/copy-mode.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
 import type { DisplayedContent } from "./displayed-content.ts";
-import { ownModes } from "./own-modes.ts";
+import { elementInputModes } from "./input-modes.ts";
 
-interface LookingPort {
+interface CopyModePort {
   /** Whether a pane can be in copy mode for all of its viewers. */
   mayShare(pane?: string): boolean;
   changed(): void;
   copied(text: string): void;
   say(text: string): void;
   /** Input for the program. */
-  typed(bytes: Uint8Array): void;
+  sendInput(bytes: Uint8Array): void;
   readonly mouse: { readonly isAllowed: boolean };
   /** Whether the terminal has NO_COLOR. */
   readonly isPlain: boolean;
@@ -30,16 +30,16 @@ export class PaneCopyMode {
   private readonly keys: ViewerKeys;
 
   constructor(
-    private readonly shown: DisplayedContent,
+    private readonly content: DisplayedContent,
     private readonly viewer: number,
-    private readonly port: LookingPort,
+    private readonly port: CopyModePort,
   ) {
     this.keys = new ViewerKeys(
       systemClock,
       (events) => {
         for (const event of events) {
           // Input after the key that leaves copy mode goes to the program.
-          if (this.mode?.handleInput(event) !== true) port.typed(event.raw);
+          if (this.mode?.handleInput(event) !== true) port.sendInput(event.raw);
         }
       },
       0,
@@ -58,13 +58,13 @@ export class PaneCopyMode {
   /** @throws WshError of the other process, if one is asked */
   async begin({ keys, ...input }: CopyModeInput, pane?: string): Promise<void> {
     const { act } = input;
-    const { shown, port } = this;
-    const how = port.isPlain ? { ...input, plain: true } : input;
-    const { copyModeSource } = shown;
+    const { content, port } = this;
+    const options = port.isPlain ? { ...input, plain: true } : input;
+    const { copyModeSource } = content;
     if (typeof copyModeSource === "function") {
       if (!port.mayShare(pane))
         throw new WshError("access_denied", "this terminal cannot enter copy mode in another session's pane");
-      await copyModeSource({ keys, ...how }, pane);
+      await copyModeSource({ keys, ...options }, pane);
       return;
     }
     if (act !== undefined) {
@@ -73,16 +73,16 @@ export class PaneCopyMode {
       return;
     }
     if (this.mode !== null) {
-      if (how.wheel !== undefined) this.mode.scroll(-how.wheel);
-      else if (how.press === undefined) this.mode.keepKeys();
+      if (options.wheel !== undefined) this.mode.scroll(-options.wheel);
+      else if (options.press === undefined) this.mode.keepKeys();
       return;
     }
     // Loaded on first use of copy mode.
     const { CopyMode } = await import("../../session/copy-mode/copy-mode.ts");
     const { changed, copied, say: showMessage } = port;
     const left = (): void => this.end();
-    await shown.whenAtRest(() => {
-      this.mode ??= new CopyMode(copyModeSource, keys, { changed, copied, showMessage, left }, how);
+    await content.whenAtRest(() => {
+      this.mode ??= new CopyMode(copyModeSource, keys, { changed, copied, showMessage, left }, options);
     });
     port.changed();
   }
@@ -97,7 +97,7 @@ export class PaneCopyMode {
   }
 
   modes(program: FrameModes): FrameModes {
-    return ownModes(program, this.port.mouse.isAllowed ? 1002 : 0);
+    return elementInputModes(program, this.port.mouse.isAllowed ? 1002 : 0);
   }
 
   close(): void {

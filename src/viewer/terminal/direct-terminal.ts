@@ -28,25 +28,20 @@ const OWNER_CHECK_MS = 10;
  */
 const HANDOVER_US = 40;
 
-/** Yields the processor to the process just written to. */
-function handOver(): void {
-  platform().terminals.pause(HANDOVER_US);
-}
-
-export class PersonTerminal {
+export class DirectTerminal {
   readonly output: TerminalOutput;
   private input: SignalledInput | null = null;
   private reader: ByteReader | null = null;
   /** Settled when the last reader has released the descriptor. */
-  private readerGone: Promise<unknown> = Promise.resolve();
+  private readerReleased: Promise<unknown> = Promise.resolve();
   /** Changes with every beginning and end of reading. */
-  private reading: symbol | null = null;
+  private readingToken: symbol | null = null;
   private isClosed = false;
-  private lookedAt = 0;
+  private holderCheckedAt = 0;
 
   private constructor(
     private readonly fd: number,
-    private readonly client: TerminalHolder | null,
+    private readonly holder: TerminalHolder | null,
   ) {
     this.output = new TerminalOutput(fd);
   }
@@ -55,16 +50,16 @@ export class PersonTerminal {
   readonly readsKeys = platform().terminals.signalsInput;
 
   /** Null when the device cannot be opened, the path leads to another, or only the client may write there. */
-  static open(person: PersonDevice): PersonTerminal | null {
+  static open(person: PersonDevice): DirectTerminal | null {
     const { path, device, inode, number } = person;
-    const holder = holderOf(person);
+    const holder = findHolder(person);
     if (holder === null && !platform().terminals.signalsInput) return null;
     const { O_RDWR, O_NOCTTY, O_NONBLOCK } = fs.constants;
     try {
       const fd = fs.openSync(path, O_RDWR | O_NOCTTY | O_NONBLOCK);
       const { dev, ino, rdev } = fs.fstatSync(fd);
       if (tty.isatty(fd) && dev === device && ino === inode && rdev === number) {
-        return new PersonTerminal(fd, holder);
+        return new DirectTerminal(fd, holder);
       }
       fs.closeSync(fd);
     } catch {
@@ -76,11 +71,11 @@ export class PersonTerminal {
 
   /** Whether the client, and with it this process, may write there now. Runs per chunk. */
   get isHeld(): boolean {
-    if (this.client === null) return true;
+    if (this.holder === null) return true;
     const now = performance.now();
-    if (now - this.lookedAt < OWNER_CHECK_MS) return true;
-    this.lookedAt = now;
-    return this.client.holdsTerminal;
+    if (now - this.holderCheckedAt < OWNER_CHECK_MS) return true;
+    this.holderCheckedAt = now;
+    return this.holder.holdsTerminal;
   }
 
   /** Writes an echo, and yields the processor so that it shows before any other work. */
@@ -89,24 +84,31 @@ export class PersonTerminal {
     this.handOver();
   }
 
+  /** Yields the processor to the process just written to. */
   handOver(): void {
-    handOver();
+    platform().terminals.pause(HANDOVER_US);
   }
 
   /** Starts reading keys. `ended`: the terminal is gone; `lost`: the client no longer holds it. */
   async read(keys: (bytes: Uint8Array) => void, ended: () => void, lost: () => void): Promise<void> {
-    const reading = Symbol();
-    this.reading = reading;
-    await this.readerGone;
-    const { client } = this;
-    if (this.reading !== reading || !this.readsKeys || this.reader !== null || this.input !== null || this.isClosed)
+    const readingToken = Symbol();
+    this.readingToken = readingToken;
+    await this.readerReleased;
+    const { holder } = this;
+    if (
+      this.readingToken !== readingToken ||
+      !this.readsKeys ||
+      this.reader !== null ||
+      this.input !== null ||
+      this.isClosed
+    )
       return;
-    if (client !== null) {
+    if (holder !== null) {
       this.input = SignalledInput.begin(this.fd, {
         mayRead: () => {
           // Saves the echo another check.
-          this.lookedAt = performance.now();
-          return client.holdsTerminal;
+          this.holderCheckedAt = performance.now();
+          return holder.holdsTerminal;
         },
         keys,
         lost,
@@ -129,8 +131,8 @@ export class PersonTerminal {
         const { value, done } = await reader.read();
         if (this.reader !== reader) return;
         if (done || this.isClosed) break;
-        if (this.client === null || this.client.holdsTerminal) {
-          this.lookedAt = performance.now();
+        if (this.holder === null || this.holder.holdsTerminal) {
+          this.holderCheckedAt = performance.now();
           keys(value);
         } else lost();
       }
@@ -148,10 +150,10 @@ export class PersonTerminal {
 
   /** Reading can begin again. */
   stopReading(): void {
-    this.reading = null;
+    this.readingToken = null;
     this.input?.stop();
     this.input = null;
-    if (this.reader !== null) this.readerGone = this.reader.cancel().catch(() => {});
+    if (this.reader !== null) this.readerReleased = this.reader.cancel().catch(() => {});
     this.reader = null;
   }
 
@@ -160,14 +162,14 @@ export class PersonTerminal {
     if (this.isClosed) return;
     this.isClosed = true;
     this.release();
-    this.client?.close();
-    void this.readerGone.finally(() => fs.closeSync(this.fd));
+    this.holder?.close();
+    void this.readerReleased.finally(() => fs.closeSync(this.fd));
   }
 }
 
 /**
  * Null without a pid that names the same process here (another pid namespace): then it counts as holding its terminal.
  */
-function holderOf({ pid, number }: PersonDevice): TerminalHolder | null {
+function findHolder({ pid, number }: PersonDevice): TerminalHolder | null {
   return pid === undefined ? null : platform().processes.holder(pid, number);
 }

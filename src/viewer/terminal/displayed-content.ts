@@ -91,17 +91,17 @@ export interface DisplayedContent {
   /** Targets of the mouse in the picture. */
   readonly mouseTargets: MouseTargets;
   /** Whether the picture has panes to choose from, with lines between them. */
-  readonly hasSeveral: boolean;
+  readonly hasSeveralPanes: boolean;
   /** Whether its active window and pane belong to this terminal only. */
   readonly isIndependent?: boolean;
   /** Whether that window is not the session's active one: it has its own size, and its own layout of panels. */
-  readonly isApart?: boolean;
+  readonly hasSeparateWindow?: boolean;
   /** Layout of the panels around the picture; absent: the session's. */
   readonly layout?: Layout | null;
   /** Reports the size that the terminal which shows it has, and contributes. */
-  outerSized?(outer: Size): void;
+  reportOuterSize?(outer: Size): void;
   /** Whether a pane (by default the recipient of input) belongs to another session that is shown here. */
-  isElsewhere?(pane?: string): boolean;
+  isOfOtherSession?(pane?: string): boolean;
   /** The recipient of input. */
   readonly input: TypedInput;
   /** History and screen, for copy mode. In a window of several panes: asks one of them, or the focused one. */
@@ -111,15 +111,15 @@ export interface DisplayedContent {
   /** Null if several panes share the picture. */
   readonly program: DisplayedProgram | null;
   /** Programs that are as wide as the picture: lines that leave their screens can go to a terminal's scrollback. */
-  readonly wide: readonly DisplayedProgram[];
+  readonly fullWidthPrograms: readonly DisplayedProgram[];
 }
 
 /**
  * Whether a pane (by default the recipient of input) belongs to a session that the caller at the terminal may not use.
  */
 export function isInaccessible(
-  { by, shown }: { readonly by: Acting; readonly shown: Pick<DisplayedContent, "isElsewhere"> },
+  { by, content }: { readonly by: Acting; readonly content: Pick<DisplayedContent, "isOfOtherSession"> },
   pane?: string,
 ): boolean {
-  return by.caller.only !== undefined && shown.isElsewhere?.(pane) === true;
+  return by.caller.only !== undefined && content.isOfOtherSession?.(pane) === true;
 }

@@ -39,33 +39,33 @@ export class FramePacer {
   private dirtySince: number | null = null;
   private isClosed = false;
   /** Whether a key was typed whose echo has not been shown. */
-  private owesEcho = false;
+  private isEchoDue = false;
 
   constructor(private readonly port: FramePacerPort) {}
 
   /** Whether nothing is pending, so that new output would be shown at once. */
   get isReady(): boolean {
-    return this.timer === null && !this.isScheduled && (this.owesEcho || performance.now() >= this.readyAt);
+    return this.timer === null && !this.isScheduled && (this.isEchoDue || performance.now() >= this.readyAt);
   }
 
   /** A person typed: the echo is shown without regard to the last picture's time, once per key. */
   keyTyped(): void {
-    this.owesEcho = true;
+    this.isEchoDue = true;
   }
 
   /** The program has printed. @param isEcho an echo, or another end of output: it is shown without waiting for more */
   outputArrived(isEcho: boolean): void {
     this.printedAt = performance.now();
-    if (!isEcho || !this.owesEcho) {
+    if (!isEcho || !this.isEchoDue) {
       this.schedule(isEcho ? 0 : SETTLE_MS);
       return;
     }
-    this.owesEcho = false;
+    this.isEchoDue = false;
     if (this.isScheduled || this.isClosed) return;
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
     this.dirtySince ??= this.printedAt;
-    this.whenReady();
+    this.renderIfReady();
   }
 
   /** A picture is due. @param ms how long to wait for more output */
@@ -73,7 +73,7 @@ export class FramePacer {
     if (this.timer !== null || this.isScheduled || this.isClosed) return;
     this.dirtySince ??= performance.now();
     const wait = Math.max(ms, this.readyAt - performance.now());
-    if (wait <= 0) this.whenReady();
+    if (wait <= 0) this.renderIfReady();
     else this.checkAfter(wait);
   }
 
@@ -82,12 +82,12 @@ export class FramePacer {
     this.timer ??= setTimeout(() => {
       this.timer = null;
       if (this.isSettling) this.checkAfter(SETTLE_MS);
-      else this.whenReady();
+      else this.renderIfReady();
     }, ms);
   }
 
   /** Call when a picture is being made. */
-  began(): void {
+  recordPicture(): void {
     const now = performance.now();
     // After a rest of two frames, the first two pictures do not delay the next. Echoes are as frequent as keys, and
     // must not delay other changes by more than a frame.
@@ -112,10 +112,10 @@ export class FramePacer {
     return now < this.printedAt + SETTLE_MS && now < (this.dirtySince ?? 0) + SETTLED_MS;
   }
 
-  private whenReady(): void {
+  private renderIfReady(): void {
     if (this.isClosed || this.port.isBlocked()) return;
-    const held = performance.now() - (this.dirtySince ?? 0);
-    if (this.port.isSynchronized() && held < SYNCHRONIZED_MS) {
+    const waited = performance.now() - (this.dirtySince ?? 0);
+    if (this.port.isSynchronized() && waited < SYNCHRONIZED_MS) {
       this.checkAfter(FRAME_MS);
       return;
     }

@@ -19,47 +19,47 @@ export interface SeenScrollback {
   readonly screen: DisplayedProgram | null;
 }
 
-interface Mark {
+interface KnownTerminal {
   readonly tops: WeakMap<DisplayedProgram, Position>;
-  readonly shown: WeakMap<DisplayedProgram, ReadonlyMap<number, number | bigint>>;
+  readonly screenHashes: WeakMap<DisplayedProgram, ReadonlyMap<number, number | bigint>>;
 }
 
 export class KnownTerminals {
-  private readonly marks = new Map<string, Mark>();
+  private readonly terminals = new Map<string, KnownTerminal>();
 
   remember(outer: string, { tops, screen }: SeenScrollback): void {
-    const shown: Mark["shown"] = new WeakMap();
+    const screenHashes: KnownTerminal["screenHashes"] = new WeakMap();
     if (screen !== null) {
       const hashes = new Map<number, number | bigint>();
       const from = tops.get(screen)?.line ?? screen.screenTop.line;
-      for (let line = from; line <= screen.lastLine; line++) hashes.set(line, hashOf(screen, line));
-      shown.set(screen, hashes);
+      for (let line = from; line <= screen.lastLine; line++) hashes.set(line, hashLine(screen, line));
+      screenHashes.set(screen, hashes);
     }
-    this.marks.delete(outer);
-    this.marks.set(outer, { tops, shown });
-    const [oldest] = this.marks.keys();
-    if (this.marks.size > MAX_TERMINALS && oldest !== undefined) this.marks.delete(oldest);
+    this.terminals.delete(outer);
+    this.terminals.set(outer, { tops, screenHashes });
+    const [oldest] = this.terminals.keys();
+    if (this.terminals.size > MAX_TERMINALS && oldest !== undefined) this.terminals.delete(oldest);
   }
 
   /** Rows above a program's screen to send to a terminal's own scrollback first. */
-  rowsFor(choice: ScrollbackChoice, outer: string | undefined, program: DisplayedProgram): number {
+  rowsToSend(choice: ScrollbackChoice, outer: string | undefined, program: DisplayedProgram): number {
     if (choice === "none") return 0;
     if (choice === "all") return Number.POSITIVE_INFINITY;
-    return choice === "new" ? this.newRows(outer, program) : choice;
+    return choice === "new" ? this.countMissingRows(outer, program) : choice;
   }
 
   /** Number of rows above the screen that a terminal does not have. */
-  private newRows(outer: string | undefined, terminal: DisplayedProgram): number {
-    const mark = outer === undefined ? undefined : this.marks.get(outer);
-    let since = mark?.tops.get(terminal);
-    if (mark === undefined || since === undefined) return Number.POSITIVE_INFINITY;
-    const shown = mark.shown.get(terminal);
-    while (shown?.get(since.line) === hashOf(terminal, since.line)) since = { line: since.line + 1, col: 0 };
+  private countMissingRows(outer: string | undefined, terminal: DisplayedProgram): number {
+    const known = outer === undefined ? undefined : this.terminals.get(outer);
+    let since = known?.tops.get(terminal);
+    if (known === undefined || since === undefined) return Number.POSITIVE_INFINITY;
+    const screenHashes = known.screenHashes.get(terminal);
+    while (screenHashes?.get(since.line) === hashLine(terminal, since.line)) since = { line: since.line + 1, col: 0 };
     return terminal.countAbove(since, Number.POSITIVE_INFINITY);
   }
 }
 
 /** Lines no longer stored hash as an empty line. */
-function hashOf(terminal: DisplayedProgram, line: number): number | bigint {
+function hashLine(terminal: DisplayedProgram, line: number): number | bigint {
   return Bun.hash(terminal.lineText(line) ?? "");
 }

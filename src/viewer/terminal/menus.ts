@@ -8,19 +8,25 @@ export interface Menu {
   readonly items: readonly { readonly description: string; readonly line: string }[];
 }
 
-const view = (line: ViewOperation) => ({ description: describeViewOperation(line), line });
-const newWindow = { description: "new window", line: "window.create focus=true" };
+const viewItem = (line: ViewOperation) => ({ description: describeViewOperation(line), line });
+const newWindowItem = { description: "new window", line: "window.create focus=true" };
 
-const session: Menu = {
+const sessionMenu: Menu = {
   title: "Session",
-  items: [newWindow, view("view.windows"), view("view.agents"), view("view.keys"), view("view.detach")],
+  items: [
+    newWindowItem,
+    viewItem("view.windows"),
+    viewItem("view.agents"),
+    viewItem("view.keys"),
+    viewItem("view.detach"),
+  ],
 };
 
-const window: Menu = {
+const windowMenu: Menu = {
   title: "Window",
   items: [
     { description: "rename the window", line: "window.update" },
-    newWindow,
+    newWindowItem,
     { description: "move to the left", line: "window.swap with=previous" },
     { description: "move to the right", line: "window.swap with=next" },
     { description: "next layout", line: "layout.preset preset=next" },
@@ -32,8 +38,8 @@ const window: Menu = {
 export const paneMenu: Menu = {
   title: "Pane",
   items: [
-    view("view.copy_mode"),
-    view("view.paste"),
+    viewItem("view.copy_mode"),
+    viewItem("view.paste"),
     { description: "split to the right", line: "pane.split direction=right focus=true" },
     { description: "split below", line: "pane.split direction=down focus=true" },
     { description: "zoom", line: "pane.zoom" },
@@ -44,5 +50,5 @@ export const paneMenu: Menu = {
 
 /** The menu of a part of the status line. */
 export function statusMenu(kind: StatusTarget["kind"]): Menu {
-  return kind === "window" ? window : session;
+  return kind === "window" ? windowMenu : sessionMenu;
 }

@@ -13,21 +13,21 @@ interface OuterSizePort {
   readonly viewer: number;
   isOver(): boolean;
   /** Whether sizes are applied at once, since the owner collects them. */
-  readonly atOnce: boolean;
+  readonly appliesAtOnce: boolean;
   /** Whether nothing is shown yet: the size is applied at the beginning. */
   isOpening(): boolean;
   /** The terminal has another size, and its contents are unknown. */
   resized(): void;
   /** Reports the size that the terminal contributes. */
-  decides(size: Size): void;
-  beforeApplying(): void;
-  applied(): void;
+  contribute(size: Size): void;
+  beforeSizeApplied(): void;
+  sizeApplied(): void;
 }
 
 export class OuterSize {
   /** Whether it has no influence on the session's size. */
   follows: boolean;
-  private ownSize: Size;
+  private terminalSize: Size;
   /** Runs until the newest size is applied. */
   private timer: Timer | null = null;
   private applying = false;
@@ -38,12 +38,12 @@ export class OuterSize {
     { rows, cols, follow = false }: Pick<Attach, "rows" | "cols" | "follow">,
     private readonly port: OuterSizePort,
   ) {
-    this.ownSize = { rows, cols };
+    this.terminalSize = { rows, cols };
     this.follows = follow;
   }
 
   get size(): Size {
-    return this.follows ? this.session.size : this.ownSize;
+    return this.follows ? this.session.size : this.terminalSize;
   }
 
   /** The terminal is ready: its size counts from now on. */
@@ -58,21 +58,21 @@ export class OuterSize {
 
   resized({ rows, cols, follow }: Size & { readonly follow: boolean }): void {
     const { session, port } = this;
-    this.ownSize = { rows, cols };
+    this.terminalSize = { rows, cols };
     this.follows = follow;
     session.viewers.noteResize(port.viewer);
     if (port.isOpening()) return;
     port.resized();
-    this.scheduleApply();
+    this.scheduleApplying();
   }
 
   close(): void {
     clearTimeout(this.timer ?? undefined);
   }
 
-  private scheduleApply(): void {
+  private scheduleApplying(): void {
     if (this.timer !== null || this.applying) return;
-    if (this.port.atOnce) {
+    if (this.port.appliesAtOnce) {
       void this.apply();
       return;
     }
@@ -82,20 +82,20 @@ export class OuterSize {
   }
 
   private async apply(): Promise<void> {
-    const { ownSize, port } = this;
+    const { terminalSize, port } = this;
     this.timer = null;
     this.applying = true;
     this.appliedAt = performance.now();
-    port.beforeApplying();
-    await this.applyNow();
+    port.beforeSizeApplied();
+    await this.applySize();
     this.applying = false;
     if (port.isOver()) return;
-    if (ownSize === this.ownSize) port.applied();
-    else this.scheduleApply();
+    if (terminalSize === this.terminalSize) port.sizeApplied();
+    else this.scheduleApplying();
   }
 
-  private async applyNow(): Promise<void> {
-    if (!this.follows) this.port.decides(this.ownSize);
+  private async applySize(): Promise<void> {
+    if (!this.follows) this.port.contribute(this.terminalSize);
     await this.session.resize();
   }
 }

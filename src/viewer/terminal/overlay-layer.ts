@@ -13,30 +13,30 @@ import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { PaneCopyMode } from "./copy-mode.ts";
-import { ownModes } from "./own-modes.ts";
+import { elementInputModes } from "./input-modes.ts";
 
 /** Time for which a message is shown, in ms: long enough to read it. */
 const MESSAGE_MS = 3_000;
 
 /** A dialog of one terminal. */
-export interface OwnDialog {
+export interface TerminalDialog {
   /** Draws it over the picture. @param ascii for a terminal without UTF-8 */
   draw(frame: Frame, ascii: boolean): Frame;
   /**
    * Handles a key, a click or a paste.
    * @returns whether the dialog stays open, is closed, or is closed and the event goes to the picture below
    */
-  pressed(event: InputEvent, size: Size): "open" | "closed" | "passed";
+  handleEvent(event: InputEvent, size: Size): "open" | "closed" | "passed";
   /** Queued input after its current operation. */
-  readonly rest?: readonly Uint8Array[];
+  readonly queuedInput?: readonly Uint8Array[];
   /** Called when it is closed, for any reason. */
-  closed?(): void;
+  onClosed?(): void;
 }
 
 /** The overlay layer that a renderer draws for one terminal. */
 export interface LayerPicture {
   /** Text that replaces the last row. */
-  readonly sign: string | null;
+  readonly lastRowText: string | null;
   /** Contents that replace the program's screen; null: it is shown. */
   readonly screen: { readonly grid: Grid; modes(program: FrameModes): FrameModes } | null;
   draw(frame: Frame, ascii: boolean): Frame;
@@ -44,10 +44,10 @@ export interface LayerPicture {
 
 export class OverlayLayer implements LayerPicture {
   /** The table whose keys are shown. */
-  private map: string | null = null;
-  private text: string | null = null;
+  private keyTable: string | null = null;
+  private messageText: string | null = null;
   private timer: Timer | null = null;
-  private open: OwnDialog | null = null;
+  private openDialog: TerminalDialog | null = null;
 
   constructor(
     private readonly port: {
@@ -59,7 +59,7 @@ export class OverlayLayer implements LayerPicture {
   ) {}
 
   get isShown(): boolean {
-    return this.map !== null || this.text !== null || this.open !== null || this.port.copyMode.isOn;
+    return this.keyTable !== null || this.messageText !== null || this.openDialog !== null || this.port.copyMode.isOn;
   }
 
   get screen(): LayerPicture["screen"] {
@@ -68,40 +68,42 @@ export class OverlayLayer implements LayerPicture {
   }
 
   /** While a search is typed in the last row, a message of an earlier key is not drawn over it. */
-  get sign(): string | null {
-    return this.text === null || this.open !== null || this.port.copyMode.isTyping ? null : messageText(this.text);
+  get lastRowText(): string | null {
+    return this.messageText === null || this.openDialog !== null || this.port.copyMode.isTyping
+      ? null
+      : messageText(this.messageText);
   }
 
   /** The open dialog. */
-  get dialog(): OwnDialog | null {
-    return this.open;
+  get dialog(): TerminalDialog | null {
+    return this.openDialog;
   }
 
-  showMap(table: string | null): void {
-    this.map = table;
+  showKeyTable(table: string | null): void {
+    this.keyTable = table;
     this.port.changed();
   }
 
   /** Shows a temporary message. */
   say(text: string): void {
     clearTimeout(this.timer ?? undefined);
-    this.text = text;
-    this.timer = setTimeout(() => this.unsay(), MESSAGE_MS);
+    this.messageText = text;
+    this.timer = setTimeout(() => this.clearMessage(), MESSAGE_MS);
     this.port.changed();
   }
 
-  show(dialog: OwnDialog): void {
-    const before = this.open;
-    this.open = dialog;
-    before?.closed?.();
-    this.unsay();
+  show(dialog: TerminalDialog): void {
+    const before = this.openDialog;
+    this.openDialog = dialog;
+    before?.onClosed?.();
+    this.clearMessage();
   }
 
   /** @param dialog closes only if this one is open */
-  hide(dialog: OwnDialog | null = this.open): void {
-    if (this.open === null || this.open !== dialog) return;
-    this.open = null;
-    dialog.closed?.();
+  hide(dialog: TerminalDialog | null = this.openDialog): void {
+    if (this.openDialog === null || this.openDialog !== dialog) return;
+    this.openDialog = null;
+    dialog.onClosed?.();
     this.port.changed();
   }
 
@@ -109,41 +111,41 @@ export class OverlayLayer implements LayerPicture {
    * Handles input while a dialog is open.
    * @returns input for the program
    */
-  pressed(events: readonly InputEvent[], size: Size): Uint8Array[] {
+  handleEvents(events: readonly InputEvent[], size: Size): Uint8Array[] {
     const passed: Uint8Array[] = [];
     for (const event of events) {
-      const { open } = this;
-      const result = open === null ? "passed" : open.pressed(event, size);
+      const { openDialog } = this;
+      const result = openDialog === null ? "passed" : openDialog.handleEvent(event, size);
       if (result === "passed") passed.push(event.raw);
       if (result === "open") this.port.changed();
-      else this.hide(open);
+      else this.hide(openDialog);
     }
     return passed;
   }
 
   draw(frame: Frame, ascii: boolean): Frame {
-    if (this.open !== null) {
-      const modes = ownModes(frame.modes, this.port.mouse.isAllowed ? 1000 : 0);
-      const drawn = { ...this.open.draw(frame, ascii), modes };
-      return this.text === null ? drawn : drawNotice(drawn, messageText(this.text), ascii);
+    if (this.openDialog !== null) {
+      const modes = elementInputModes(frame.modes, this.port.mouse.isAllowed ? 1000 : 0);
+      const drawn = { ...this.openDialog.draw(frame, ascii), modes };
+      return this.messageText === null ? drawn : drawNotice(drawn, messageText(this.messageText), ascii);
     }
-    const keys = this.map === null ? undefined : this.port.person.tables.get(this.map);
+    const keys = this.keyTable === null ? undefined : this.port.person.tables.get(this.keyTable);
     if (keys === undefined) return frame;
-    const title = this.map === "prefix" ? `${this.port.person.prefix} and` : `${this.map}:`;
+    const title = this.keyTable === "prefix" ? `${this.port.person.prefix} and` : `${this.keyTable}:`;
     return drawKeyMap(frame, bindingRows(keys), { title, moreHint: "? shows all keys", ascii });
   }
 
   close(): void {
     clearTimeout(this.timer ?? undefined);
-    const { open } = this;
-    this.open = null;
-    open?.closed?.();
+    const { openDialog } = this;
+    this.openDialog = null;
+    openDialog?.onClosed?.();
   }
 
-  private unsay(): void {
+  private clearMessage(): void {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
-    this.text = null;
+    this.messageText = null;
     this.port.changed();
   }
 }

@@ -4,23 +4,23 @@ import { clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
 import type { Session } from "../../session/session.ts";
 import type { DisplayedContent } from "./displayed-content.ts";
-import type { OwnDialog } from "./overlay-layer.ts";
+import type { TerminalDialog } from "./overlay-layer.ts";
 
 /** Time for which they are shown, in ms, as in tmux. */
 const SHOWN_MS = 1_000;
 
-/** @param over called when that time has passed */
-export function paneNumbers(
+/** @param onTimeout called when that time has passed */
+export function paneNumbersDialog(
   {
     session,
-    shown,
-  }: { readonly session: Pick<Session, "windows">; readonly shown: Pick<DisplayedContent, "mouseTargets"> },
-  over: () => void,
-): OwnDialog {
-  const { mouseTargets } = shown;
+    content,
+  }: { readonly session: Pick<Session, "windows">; readonly content: Pick<DisplayedContent, "mouseTargets"> },
+  onTimeout: () => void,
+): TerminalDialog {
+  const { mouseTargets } = content;
   const window = session.windows.find(({ panes }) => panes.some(({ id }) => id === mouseTargets.active));
   const panes = (window?.panes ?? []).filter(({ popup }) => popup !== true);
-  const timer = setTimeout(over, SHOWN_MS);
+  const timer = setTimeout(onTimeout, SHOWN_MS);
   return {
     draw(frame) {
       const canvas = new Canvas(frame.rows, frame.cols);
@@ -36,7 +36,7 @@ export function paneNumbers(
       }
       return { ...frame, lines: canvas.finish() };
     },
-    pressed({ kind, parsed }) {
+    handleEvent({ kind, parsed }) {
       if (kind !== "key" || parsed === null) return kind === "paste" ? "passed" : "open";
       if (parsed.modifiers.length > 0 || !/^[0-9]$/.test(parsed.key))
         return parsed.key === "Escape" ? "closed" : "passed";
@@ -44,6 +44,6 @@ export function paneNumbers(
       if (chosen !== undefined) mouseTargets.select(chosen.id);
       return "closed";
     },
-    closed: () => clearTimeout(timer),
+    onClosed: () => clearTimeout(timer),
   };
 }

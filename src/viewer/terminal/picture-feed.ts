@@ -22,10 +22,10 @@ import type { Peer } from "../../wire/peer.ts";
 import type { DisplayedContent } from "./displayed-content.ts";
 
 /** Bytes of an image to send at once, in base64: less than a terminal takes in the time of a frame. */
-const PORTION = 32_768;
+const PORTION_BYTES = 32_768;
 /** Bytes of base64 in one command, as the protocol limits them. */
-const PART = 4096;
-const RAW_PART = (PART / 4) * 3;
+const PART_BYTES = 4096;
+const RAW_PART_BYTES = (PART_BYTES / 4) * 3;
 /** Interval between checks whether the terminal has taken a portion, in ms. */
 const RETRY_MS = 4;
 
@@ -42,7 +42,7 @@ interface SentPicture {
   offset: number;
   places: ReadonlyMap<number, PictureSize>;
   /** Whether the terminal has switched screens during the upload. */
-  isBroken: boolean;
+  isInterrupted: boolean;
 }
 
 type Screen = Map<number, SentPicture>;
@@ -55,22 +55,22 @@ export class PictureFeed {
   /** Versions of the sources at the last complete transfer, and the screen. */
   private sentState = "";
   private wasAlternate = false;
-  private announced = "";
+  private announcedIds = "";
   private timer: Timer | null = null;
   /** Whether cells encode the part of a picture that they show in digits. */
   private isNumbered = false;
 
   constructor(
-    private readonly shown: DisplayedContent,
+    private readonly content: DisplayedContent,
     private readonly peer: Peer,
     private readonly port: PictureFeedPort,
   ) {}
 
-  /** The terminal has reported that it can show pictures. @param asSixel its client draws them and needs their cells */
-  begin(asSixel: boolean): void {
-    this.isNumbered = this.port.isPage || asSixel;
+  /** The terminal has reported that it can show pictures. @param usesSixel its client draws them and needs their cells */
+  begin(usesSixel: boolean): void {
+    this.isNumbered = this.port.isPage || usesSixel;
     pictureTerminals.add(this);
-    if (asSixel) sixelTerminals.add(this);
+    if (usesSixel) sixelTerminals.add(this);
   }
 
   get isOn(): boolean {
@@ -78,7 +78,7 @@ export class PictureFeed {
   }
 
   /** Converts a row with pictures for the terminal; null: the terminal shows it unchanged. */
-  get inRow(): ((row: Row) => Row) | null {
+  get convertRow(): ((row: Row) => Row) | null {
     if (!picturesUsed.now) return null;
     if (!this.isOn) return withoutPictures;
     if (!this.isNumbered) return null;
@@ -87,8 +87,8 @@ export class PictureFeed {
   }
 
   /** Whether the program's own bytes contain pictures, which the terminal would print. Runs per chunk. */
-  get isHiding(): boolean {
-    return picturesUsed.now && (!this.isOn || this.isNumbered) && (this.shown.program?.pictures ?? null) !== null;
+  get hidesProgramBytes(): boolean {
+    return picturesUsed.now && (!this.isOn || this.isNumbered) && (this.content.program?.pictures ?? null) !== null;
   }
 
   /** Pictures may have changed, or others are displayed. Runs per chunk and per picture. */
@@ -101,7 +101,7 @@ export class PictureFeed {
     this.screens.normal.clear();
     this.screens.alternate.clear();
     this.sentState = "";
-    this.announced = "";
+    this.announcedIds = "";
   }
 
   close(): void {
@@ -111,42 +111,46 @@ export class PictureFeed {
   }
 
   private get state(): string {
-    const { pictures, alternate } = this.shown;
+    const { pictures, alternate } = this.content;
     return `${alternate} ${pictures.map(({ serial, version }) => `${serial}:${version}`).join()}`;
   }
 
   private sendAfter(ms: number): void {
     this.timer = setTimeout(() => {
-      void this.shown.whenAtRest(() => {
+      void this.content.whenAtRest(() => {
         this.timer = null;
         if (!this.isOn) return;
         const { state } = this;
         if (!this.port.isReady()) this.sendAfter(RETRY_MS);
-        else if (this.step()) this.sendAfter(0);
+        else if (this.sendNext()) this.sendAfter(0);
         else this.sentState = state;
       });
     }, ms);
   }
 
   /** Sends the next portion. @returns whether more may remain */
-  private step(): boolean {
-    const { port, shown } = this;
-    const screen = this.screens[shown.alternate ? "alternate" : "normal"];
-    const wanted = new Map(shown.pictures.flatMap(({ pictures }) => [...pictures]));
-    const broken = this.abortCommands();
-    const open = [...screen.values()].find(isUnfinished);
-    if (open !== undefined && !open.isBroken && wanted.get(open.picture.id) === open.picture) {
-      this.send(screen, open);
+  private sendNext(): boolean {
+    const { port, content } = this;
+    const screen = this.screens[content.alternate ? "alternate" : "normal"];
+    const wanted = new Map(content.pictures.flatMap(({ pictures }) => [...pictures]));
+    const aborts = this.abortCommands();
+    const unfinished = [...screen.values()].find(isUnfinished);
+    if (
+      unfinished !== undefined &&
+      !unfinished.isInterrupted &&
+      wanted.get(unfinished.picture.id) === unfinished.picture
+    ) {
+      this.send(screen, unfinished);
       return true;
     }
-    const text = broken + this.removalCommands(screen, wanted) + this.placementCommands(screen, wanted);
+    const text = aborts + this.removalCommands(screen, wanted) + this.placementCommands(screen, wanted);
     if (text !== "") {
       port.write(Buffer.from(text));
       return true;
     }
     for (const [id, picture] of wanted) {
       if (screen.has(id)) continue;
-      this.send(screen, { picture, offset: 0, places: new Map(), isBroken: false });
+      this.send(screen, { picture, offset: 0, places: new Map(), isInterrupted: false });
       return true;
     }
     return false;
@@ -154,12 +158,12 @@ export class PictureFeed {
 
   /** Ends an upload that began on the other screen, for a terminal that has only one upload for both. */
   private abortCommands(): string {
-    const { alternate } = this.shown;
+    const { alternate } = this.content;
     if (alternate === this.wasAlternate) return "";
     this.wasAlternate = alternate;
-    const left = [...this.screens[alternate ? "normal" : "alternate"].values()].filter(isUnfinished);
-    for (const sent of left) sent.isBroken = true;
-    return left.map(({ picture }) => `\x1b_Ga=d,d=I,i=${picture.id},q=2\x1b\\`).join("");
+    const interrupted = [...this.screens[alternate ? "normal" : "alternate"].values()].filter(isUnfinished);
+    for (const sent of interrupted) sent.isInterrupted = true;
+    return interrupted.map(({ picture }) => `\x1b_Ga=d,d=I,i=${picture.id},q=2\x1b\\`).join("");
   }
 
   /** Commands that remove images no longer needed. Any removal ends an upload. */
@@ -200,12 +204,12 @@ export class PictureFeed {
     screen.set(picture.id, sent);
     if (isFirst) this.announce();
     let text = "";
-    while (sent.offset < bytes.length && text.length < PORTION) {
-      const part = bytes.subarray(sent.offset, sent.offset + RAW_PART).toString("base64");
+    while (sent.offset < bytes.length && text.length < PORTION_BYTES) {
+      const part = bytes.subarray(sent.offset, sent.offset + RAW_PART_BYTES).toString("base64");
       const keys = `a=t,t=d,f=${format},s=${width},v=${height},i=${picture.id}${isCompressed ? ",o=z" : ""},q=2,`;
-      const more = sent.offset + RAW_PART < bytes.length ? 1 : 0;
+      const more = sent.offset + RAW_PART_BYTES < bytes.length ? 1 : 0;
       text += `\x1b_G${sent.offset === 0 ? keys : ""}m=${more}${sent.offset === 0 ? "" : ",q=2"};${part}\x1b\\`;
-      sent.offset += RAW_PART;
+      sent.offset += RAW_PART_BYTES;
     }
     this.port.write(Buffer.from(text));
   }
@@ -213,8 +217,8 @@ export class PictureFeed {
   /** The client removes these images when it restores the terminal. */
   private announce(): void {
     const ids = [...new Set([...this.screens.normal.keys(), ...this.screens.alternate.keys()])];
-    if (ids.join() === this.announced) return;
-    this.announced = ids.join();
+    if (ids.join() === this.announcedIds) return;
+    this.announcedIds = ids.join();
     this.peer.send(messageTypes.event, { event: "images", ids });
   }
 }

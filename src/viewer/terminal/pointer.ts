@@ -21,18 +21,18 @@ import type { StatusTarget } from "../../session/types.ts";
 const ESCAPE = 0x1b;
 /** Bit of the wheel in a button; the wheel turned up, the next one is down. */
 const WHEEL = 64;
-const LEFT = 0;
-const RIGHT = 2;
+const LEFT_BUTTON = 0;
+const RIGHT_BUTTON = 2;
 /** Motion with the left button pressed. */
-const DRAG = 32;
+const LEFT_DRAG = 32;
 const encodings = { 0: "x10", 1005: "utf8", 1006: "sgr", 1015: "urxvt" } as const;
 /** Rows or lines per notch of the wheel, as in most terminals. */
-const NOTCH = 3;
+const WHEEL_ROWS = 3;
 /** Mode for clicks, the wheel, and motion while a button is pressed. */
-const DRAGS = 1002;
+const DRAG_MODE = 1002;
 /** Mode that includes motion without a button. */
-const MOTION = 1003;
-const SGR = 1006;
+const MOTION_MODE = 1003;
+const SGR_ENCODING = 1006;
 const encoder = new TextEncoder();
 
 /** Targets of mouse reports within a picture, in its cells from 0. */
@@ -59,13 +59,13 @@ export interface MouseTargets {
 }
 
 export interface PointerPort {
-  readonly pointed: MouseTargets;
+  readonly targets: MouseTargets;
   /** Whether this terminal shows copy mode instead of its only pane; copy mode then gets the reports. */
   readonly isInCopyMode: boolean;
   /** Whether a pane belongs to another session that the person may not use. */
-  isOthers(pane: string): boolean;
+  isInaccessible(pane: string): boolean;
   /** Whether clicks, drags and the wheel have any effect besides reaching programs. */
-  readonly isOn: boolean;
+  readonly handlesMouse: boolean;
   /** Keys of copy mode. */
   readonly copyModeKeys: Pick<CopyModeInput, "keys" | "bound">;
   /** Rows of the session's screen above the picture. */
@@ -74,16 +74,16 @@ export interface PointerPort {
   statusAt(row: number, col: number): StatusTarget | null;
   openCopyMode(input: CopyModeInput, pane: string): Promise<void>;
   /** A part of the status line was clicked, or the wheel was turned over it. */
-  statusLineUsed(target: StatusTarget, what: "left" | "right" | "up" | "down"): void;
+  useStatusLine(target: StatusTarget, what: "left" | "right" | "up" | "down"): void;
   /** The right button was pressed in a pane. */
   openMenu(pane: string): void;
   /** Types bytes after the input being read. */
-  typed(bytes: Uint8Array): void;
+  sendInput(bytes: Uint8Array): void;
 }
 
 /** Modes of a terminal whose mouse wsh handles, for programs that have requested less or nothing. */
 export function withMouse<T extends Pick<FrameModes, "mouse" | "mouseEncoding">>(modes: T): T {
-  return { ...modes, mouse: modes.mouse === MOTION ? MOTION : DRAGS, mouseEncoding: SGR };
+  return { ...modes, mouse: modes.mouse === MOTION_MODE ? MOTION_MODE : DRAG_MODE, mouseEncoding: SGR_ENCODING };
 }
 
 interface CellPosition {
@@ -96,7 +96,7 @@ interface EnteringPane {
   readonly pane: string;
   /** Current position of the drag, and the position of the release. */
   dragged: CellPosition | null;
-  up: CellPosition | null;
+  released: CellPosition | null;
   /** Rows that the wheel has scrolled up since then. */
   wheel: number;
 }
@@ -121,8 +121,8 @@ export class Pointer {
    * @returns input to type unchanged
    */
   translate(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }): Uint8Array {
-    const { pointed, isOn, isInCopyMode } = this.port;
-    if (!bytes.includes(ESCAPE) || (pointed.isInPixels && !isOn && !isInCopyMode)) return bytes;
+    const { targets, handlesMouse, isInCopyMode } = this.port;
+    if (!bytes.includes(ESCAPE) || (targets.isInPixels && !handlesMouse && !isInCopyMode)) return bytes;
     const { events, state } = decodeKeys(initialKeyState, bytes);
     if (!events.some(({ kind }) => kind === "mouse")) return bytes;
     const typed: Uint8Array[] = [];
@@ -137,9 +137,9 @@ export class Pointer {
   }
 
   private report(event: DecodedMouse, offset: { readonly top: number; readonly left: number }): void {
-    const { pointed, isOn, top } = this.port;
-    const onScreen = { row: event.row - 1 + offset.top, col: event.col - 1 + offset.left };
-    const windowCell = { row: onScreen.row - top, col: onScreen.col };
+    const { targets, handlesMouse, top } = this.port;
+    const screenCell = { row: event.row - 1 + offset.top, col: event.col - 1 + offset.left };
+    const windowCell = { row: screenCell.row - top, col: screenCell.col };
     const isWheel = event.button >= WHEEL && !event.motion;
     const isPress = !event.release && !event.motion && !isWheel;
     if (this.dragBorder(event, windowCell)) return;
@@ -147,46 +147,46 @@ export class Pointer {
     if (event.motion && !event.held) this.pressedCount = 0;
     if (isPress || this.pressedCount === 0) this.grabbedPane = null;
     // The button was pressed elsewhere: in a dialog that the press has closed.
-    if (isOn && event.release && this.pressedCount === 0) return;
-    if (isOn && this.grabbedPane === null && this.handleStatusLine(event)) return;
-    const pane = (isWheel ? null : this.grabbedPane) ?? pointed.paneAt(windowCell.row, windowCell.col);
+    if (handlesMouse && event.release && this.pressedCount === 0) return;
+    if (handlesMouse && this.grabbedPane === null && this.handleStatusLine(event)) return;
+    const pane = (isWheel ? null : this.grabbedPane) ?? targets.paneAt(windowCell.row, windowCell.col);
     if (event.release) this.pressedCount = Math.max(0, this.pressedCount - 1);
     else if (isPress) {
       this.pressedCount++;
       this.pressPosition = null;
       this.grabbedPane = pane;
       if (pane === null) this.grab(windowCell);
-      else if (isOn && pane !== pointed.active) pointed.select(pane);
+      else if (handlesMouse && pane !== targets.active) targets.select(pane);
     }
     if (pane !== null) this.reportToPane(pane, event, windowCell, isPress);
   }
 
   /** A button was pressed on a border; a floating pane is brought to the front by its frame. */
   private grab({ row, col }: CellPosition): void {
-    const { pointed, isOn } = this.port;
-    this.draggedBorder = isOn ? pointed.borderAt(row, col) : null;
-    if (this.draggedBorder !== null && "float" in this.draggedBorder && this.draggedBorder.float !== pointed.active)
-      pointed.select(this.draggedBorder.float);
+    const { targets, handlesMouse } = this.port;
+    this.draggedBorder = handlesMouse ? targets.borderAt(row, col) : null;
+    if (this.draggedBorder !== null && "float" in this.draggedBorder && this.draggedBorder.float !== targets.active)
+      targets.select(this.draggedBorder.float);
   }
 
   /** Handles a report over a pane, or of a button that was pressed there. */
   private reportToPane(pane: string, event: DecodedMouse, position: CellPosition, isPress: boolean): void {
-    const { pointed, isInCopyMode } = this.port;
-    const box = pointed.boxOf(pane);
-    const program = pointed.modesOf(pane);
+    const { targets, isInCopyMode } = this.port;
+    const box = targets.boxOf(pane);
+    const program = targets.modesOf(pane);
     if (box === null || program === null) return;
     const modes = isInCopyMode ? withMouse(program) : program;
-    const ownCell = {
+    const paneCell = {
       row: Math.min(Math.max(position.row - box.row, 0), box.rows - 1),
       col: Math.min(Math.max(position.col - box.col, 0), box.cols - 1),
     };
     const clicks =
-      isPress && event.button === LEFT ? this.clicks.countPress(`${pane} ${ownCell.row} ${ownCell.col}`) : 1;
-    if (this.storeReport(pane, event, ownCell)) return;
-    if (!wants(modes.mouse, event)) this.handleUnrequested(pane, modes, event, ownCell, clicks);
+      isPress && event.button === LEFT_BUTTON ? this.clicks.countPress(`${pane} ${paneCell.row} ${paneCell.col}`) : 1;
+    if (this.storeReport(pane, event, paneCell)) return;
+    if (!wantsReport(modes.mouse, event)) this.handleUnrequested(pane, modes, event, paneCell, clicks);
     // Reports in pixels cannot be computed from cells.
     else if (modes.mouseEncoding !== 1016)
-      this.sendReport(pane, ownCell, { ...event, encoding: encodings[modes.mouseEncoding] });
+      this.sendReport(pane, paneCell, { ...event, encoding: encodings[modes.mouseEncoding] });
   }
 
   /** Drags a border. @returns whether the report belonged to the drag */
@@ -195,7 +195,7 @@ export class Pointer {
     if (draggedBorder === null) return false;
     if (release || !motion) this.draggedBorder = null;
     if (!motion && !release) return false;
-    if (motion) this.port.pointed.drag(draggedBorder, row, col);
+    if (motion) this.port.targets.drag(draggedBorder, row, col);
     return true;
   }
 
@@ -203,8 +203,9 @@ export class Pointer {
     const target = this.port.statusAt(row - 1, col - 1);
     if (target === null) return false;
     if (motion || release) return true;
-    const what = button === WHEEL ? "up" : button === WHEEL + 1 ? "down" : button === RIGHT ? "right" : "left";
-    if (button === LEFT || what !== "left") this.port.statusLineUsed(target, what);
+    const gesture =
+      button === WHEEL ? "up" : button === WHEEL + 1 ? "down" : button === RIGHT_BUTTON ? "right" : "left";
+    if (button === LEFT_BUTTON || gesture !== "left") this.port.useStatusLine(target, gesture);
     return true;
   }
 
@@ -213,57 +214,57 @@ export class Pointer {
     pane: string,
     modes: FrameModes,
     event: DecodedMouse,
-    ownCell: CellPosition,
+    paneCell: CellPosition,
     clicks: number,
   ): void {
-    if (!this.port.isOn) return;
+    if (!this.port.handlesMouse) return;
     const { button, motion, release } = event;
-    const wheel = motion || release ? 0 : button === WHEEL ? NOTCH : button === WHEEL + 1 ? -NOTCH : 0;
+    const wheel = motion || release ? 0 : button === WHEEL ? WHEEL_ROWS : button === WHEEL + 1 ? -WHEEL_ROWS : 0;
     if (wheel !== 0 && modes.alternate) {
       const final = wheel > 0 ? "A" : "B";
-      this.type(pane, encoder.encode(`\x1b${modes.applicationCursor ? "O" : "["}${final}`.repeat(NOTCH)));
+      this.typeInto(pane, encoder.encode(`\x1b${modes.applicationCursor ? "O" : "["}${final}`.repeat(WHEEL_ROWS)));
     } else if (wheel > 0) this.enterCopyMode(pane, { wheel });
     else if (release) this.pressPosition = null;
     else if (motion && this.pressPosition !== null) {
       const from = this.pressPosition;
       this.pressPosition = null;
-      this.enterCopyMode(pane, { press: { ...from, clicks: 1 } }, ownCell);
-    } else if (!motion && button === LEFT) {
-      if (clicks > 1) this.enterCopyMode(pane, { press: { ...ownCell, clicks } });
-      else this.pressPosition = ownCell;
-    } else if (!motion && button === RIGHT) this.port.openMenu(pane);
+      this.enterCopyMode(pane, { press: { ...from, clicks: 1 } }, paneCell);
+    } else if (!motion && button === LEFT_BUTTON) {
+      if (clicks > 1) this.enterCopyMode(pane, { press: { ...paneCell, clicks } });
+      else this.pressPosition = paneCell;
+    } else if (!motion && button === RIGHT_BUTTON) this.port.openMenu(pane);
   }
 
   private enterCopyMode(pane: string, how: Omit<CopyModeInput, "keys">, dragged: CellPosition | null = null): void {
-    const beginning: EnteringPane = { pane, dragged, up: null, wheel: 0 };
-    this.entering = beginning;
+    const paneEntering: EnteringPane = { pane, dragged, released: null, wheel: 0 };
+    this.entering = paneEntering;
     this.port
       .openCopyMode({ ...this.port.copyModeKeys, ...how }, pane)
-      .then(() => this.replayStored(beginning))
+      .then(() => this.replayStored(paneEntering))
       // Its process is gone or does not support copy mode: nothing is shown, and nothing is lost.
       .catch(() => {})
       .finally(() => {
-        if (this.entering === beginning) this.entering = null;
+        if (this.entering === paneEntering) this.entering = null;
       });
   }
 
   /** @returns whether the report is stored until the pane is in copy mode */
-  private storeReport(pane: string, { button, motion, release }: DecodedMouse, ownCell: CellPosition): boolean {
+  private storeReport(pane: string, { button, motion, release }: DecodedMouse, paneCell: CellPosition): boolean {
     const { entering } = this;
     if (entering === null || entering.pane !== pane) return false;
     if (button === WHEEL || button === WHEEL + 1) {
-      const wheel = entering.wheel + (button === WHEEL ? NOTCH : -NOTCH);
+      const wheel = entering.wheel + (button === WHEEL ? WHEEL_ROWS : -WHEEL_ROWS);
       entering.wheel = Math.min(MAX_WHEEL_ROWS, Math.max(0, wheel));
-    } else if (motion) entering.dragged = ownCell;
-    else if (release) entering.up = ownCell;
+    } else if (motion) entering.dragged = paneCell;
+    else if (release) entering.released = paneCell;
     return true;
   }
 
   /** The pane is in copy mode: it receives the stored pointer movements. */
-  private replayStored({ pane, dragged, up, wheel }: EnteringPane): void {
+  private replayStored({ pane, dragged, released, wheel }: EnteringPane): void {
     if (wheel > 0) this.port.openCopyMode({ ...this.port.copyModeKeys, wheel }, pane).catch(() => {});
-    if (dragged !== null) this.sendReport(pane, dragged, { button: DRAG, release: false, encoding: "sgr" });
-    if (up !== null) this.sendReport(pane, up, { button: LEFT, release: true, encoding: "sgr" });
+    if (dragged !== null) this.sendReport(pane, dragged, { button: LEFT_DRAG, release: false, encoding: "sgr" });
+    if (released !== null) this.sendReport(pane, released, { button: LEFT_BUTTON, release: true, encoding: "sgr" });
   }
 
   private sendReport(
@@ -271,19 +272,19 @@ export class Pointer {
     { row, col }: CellPosition,
     report: Pick<DecodedMouse, "button" | "release" | "encoding">,
   ): void {
-    this.type(pane, encodeReport({ ...report, row: row + 1, col: col + 1 }));
+    this.typeInto(pane, encodeReport({ ...report, row: row + 1, col: col + 1 }));
   }
 
-  private type(pane: string, bytes: Uint8Array): void {
-    if (this.port.isOthers(pane)) return;
-    const typed = this.port.pointed.sendTo(pane, bytes);
+  private typeInto(pane: string, bytes: Uint8Array): void {
+    if (this.port.isInaccessible(pane)) return;
+    const typed = this.port.targets.sendTo(pane, bytes);
     if (typed === null) return;
-    if (this.typedParts === null) this.port.typed(typed);
+    if (this.typedParts === null) this.port.sendInput(typed);
     else this.typedParts.push(typed);
   }
 }
 
-function wants(
+function wantsReport(
   mode: FrameModes["mouse"],
   event: { readonly motion: boolean; readonly held: boolean; readonly release: boolean },
 ) {

@@ -18,16 +18,16 @@ import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import { BEHIND_BYTES } from "../../wire/outbox.ts";
 import type { Peer } from "../../wire/peer.ts";
-import type { PersonTerminal } from "./direct-terminal.ts";
+import type { DirectTerminal } from "./direct-terminal.ts";
 import type { DisplayedContent, DisplayedProgram } from "./displayed-content.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
 import type { SeenScrollback } from "./known-terminals.ts";
 import type { LayerPicture } from "./overlay-layer.ts";
 import { PictureFeed } from "./picture-feed.ts";
-import { RenderedTerminal } from "./rendered-echo.ts";
+import { RenderedTerminal } from "./rendered-terminal.ts";
 import { FrameRenderer, type RendererOptions } from "./renderer.ts";
-import type { RowsFirst } from "./scrollback-feed.ts";
+import type { InitialRows } from "./scrollback-feed.ts";
 import { SizeNote } from "./size-note.ts";
 
 /** Longest sequence that a rendered terminal gets in addition to its pictures. */
@@ -37,13 +37,13 @@ interface PresentationOptions extends RendererOptions {
   /** Whether the client may get the program's own bytes. */
   mayPassThrough(): boolean;
   /** Sends an echo to a client that accepts it ahead of the picture that contains it; null: the client does not. */
-  readonly ahead: ((bytes: Uint8Array) => void) | null;
+  readonly sendAhead: ((bytes: Uint8Array) => void) | null;
   /** Maximum unconfirmed pictures; null: as many as its connection takes. */
   readonly credit: number | null;
 }
 
 /** Inputs of the decision in addition to the session: the owner stores them and calls `reconsider` on a change. */
-interface Outer {
+interface OuterState {
   readonly size: Size;
   /** The terminal's overlay layer above the picture; null: nothing. */
   readonly topLayer: LayerPicture | null;
@@ -63,38 +63,38 @@ export class Presentation {
   /** Whether the program's bytes go to the terminal without the client. */
   private isDirect = false;
   /** The program whose bytes the client gets; null while it is rendered. */
-  private passedThrough: DisplayedProgram | null = null;
+  private passedProgram: DisplayedProgram | null = null;
   /** Bytes that went through the client since it last began to pass through. */
   private passedBytes = 0;
   /** Bytes at the beginning of the next chunk that the terminal already has. */
   private aheadBytes = 0;
   /** Whether the next chunk is short and moves nothing: usually the echo of a key. */
   private isEcho = false;
-  private isOver = false;
+  private isClosed = false;
   /** Lasting changes by programs at a pass-through terminal that the client does not know yet. */
-  private lasting: { newChanges(): readonly LastingChange[] } | null;
+  private lastingWatch: { newChanges(): readonly LastingChange[] } | null;
   private readonly reportedChanges = new Set<LastingChange>();
   private readonly sizeNote = new SizeNote(() => this.reconsider());
 
   /** @param terminal null when only the client writes to it */
   constructor(
     private readonly session: Session,
-    private readonly shown: DisplayedContent,
+    private readonly content: DisplayedContent,
     private readonly peer: Peer,
-    private readonly terminal: PersonTerminal | null,
-    private readonly outer: Outer,
+    private readonly terminal: DirectTerminal | null,
+    private readonly outer: OuterState,
     private readonly options: PresentationOptions,
   ) {
     const send = (update: FrameUpdate): void => peer.send(messageTypes.frame, update);
-    this.rendered = new RenderedTerminal(terminal, send, options.ahead);
+    this.rendered = new RenderedTerminal(terminal, send, options.sendAhead);
     this.pacer = this.makePacer();
-    this.pictures = new PictureFeed(shown, peer, {
+    this.pictures = new PictureFeed(content, peer, {
       isPage: options.credit !== null,
       isReady: () => this.pending === 0 && (this.current === "pass_through" || this.rendered.unconfirmed === 0),
-      write: (bytes) => (this.current === "pass_through" ? this.pass(bytes) : this.sendImages(bytes)),
+      write: (bytes) => (this.current === "pass_through" ? this.passBytes(bytes) : this.sendImages(bytes)),
     });
-    this.renderer = new FrameRenderer(session, shown, options, this.pictures);
-    this.lasting = shown.program?.lastingChanges.watch() ?? null;
+    this.renderer = new FrameRenderer(session, content, options, this.pictures);
+    this.lastingWatch = content.program?.lastingChanges.watch() ?? null;
   }
 
   get mode(): "opening" | "pass_through" | "render" {
@@ -102,8 +102,8 @@ export class Presentation {
   }
 
   /** Runs between chunks. @param first rows above the screen to send to the terminal's scrollback first */
-  begin(first: RowsFirst): void {
-    const { program } = this.shown;
+  begin(first: InitialRows): void {
+    const { program } = this.content;
     if (program !== null && this.canPassThrough()) this.passThrough(program, first(program));
     else this.startRendering(first);
     this.pictures.checkSources();
@@ -114,10 +114,10 @@ export class Presentation {
    * terminal.
    */
   clientWrote({ bytes, pictures }: { readonly bytes: number; readonly pictures: number }): void {
-    this.rendered.confirmed(pictures);
+    this.rendered.confirm(pictures);
     if (this.options.credit !== null) this.reconsider();
     this.pictures.checkSources();
-    if (this.terminal === null || this.current !== "pass_through" || this.isOver) return;
+    if (this.terminal === null || this.current !== "pass_through" || this.isClosed) return;
     this.isDirect ||= bytes === this.passedBytes && this.peer.outbox.pending === 0;
   }
 
@@ -125,17 +125,17 @@ export class Presentation {
   release(): void {
     this.isDirect = false;
     this.pictures.forget();
-    this.rendered.contentUnknown();
+    this.rendered.markUnknown();
     this.terminal?.release();
   }
 
   /** A condition for pass-through or rendering may have changed. May be called while a chunk is parsed. */
   reconsider(): void {
-    if (this.isOver) return;
+    if (this.isClosed) return;
     if (this.current === "render") this.pacer.schedule();
-    else if (this.current === "pass_through" && !this.isAlone()) {
-      void this.shown.whenAtRest(() => {
-        if (this.current === "pass_through" && !this.isOver && !this.isAlone()) this.startRendering();
+    else if (this.current === "pass_through" && !this.showsProgramAlone()) {
+      void this.content.whenAtRest(() => {
+        if (this.current === "pass_through" && !this.isClosed && !this.showsProgramAlone()) this.startRendering();
       });
     }
   }
@@ -152,14 +152,14 @@ export class Presentation {
   }
 
   /** The echo of a key: written before it is parsed. */
-  echoed(bytes: Uint8Array): void {
+  writeEcho(bytes: Uint8Array): void {
     this.isEcho = true;
-    if (this.pending > 0 || this.outer.isResizing || this.isOver) return;
-    if (this.current === "pass_through" && this.isDirect && this.passedThrough === this.shown.program) {
-      this.pass(bytes);
+    if (this.pending > 0 || this.outer.isResizing || this.isClosed) return;
+    if (this.current === "pass_through" && this.isDirect && this.passedProgram === this.content.program) {
+      this.passBytes(bytes);
       this.aheadBytes = bytes.length;
       this.terminal?.handOver();
-    } else if (this.current === "render" && this.isNext(bytes)) this.rendered.writeAhead(bytes);
+    } else if (this.current === "render" && this.isOnlyChange(bytes)) this.rendered.writeAhead(bytes);
   }
 
   /** Runs per chunk. */
@@ -171,19 +171,19 @@ export class Presentation {
     this.renderer.outputArrived(bytes);
     this.pictures.checkSources();
     if (this.current === "render") {
-      this.pacer.outputArrived(isEcho || this.shown.endsWithPrompt === true);
+      this.pacer.outputArrived(isEcho || this.content.endsWithPrompt === true);
       return;
     }
     // Another program fills the picture now, or it has pictures, which this terminal would print.
-    if (this.passedThrough !== this.shown.program || this.pictures.isHiding) {
+    if (this.passedProgram !== this.content.program || this.pictures.hidesProgramBytes) {
       this.startRendering();
       return;
     }
-    this.reportChanges(this.lasting?.newChanges() ?? []);
+    this.reportChanges(this.lastingWatch?.newChanges() ?? []);
     const news = aheadBytes === 0 ? bytes : bytes.subarray(aheadBytes);
-    if (news.length > 0) this.pass(news);
+    if (news.length > 0) this.passBytes(news);
     const behind = this.pending > BEHIND_BYTES;
-    if (behind || this.flood.isFlooding || !this.isAlone()) this.startRendering();
+    if (behind || this.flood.isFlooding || !this.showsProgramAlone()) this.startRendering();
   }
 
   /** The picture has changed without bytes that produce it. @param isEcho it is shown without waiting for more */
@@ -194,20 +194,20 @@ export class Presentation {
 
   /** The terminal was resized and has wrapped its lines in its own way: it is repainted. */
   resized(): void {
-    this.renderInstead();
+    this.stopPassThrough();
     this.renderer.forget();
   }
 
   /** The size is about to be applied to the session. */
-  beforeApplying(): void {
-    this.renderer.scrollback.hold();
+  beforeSizeApplied(): void {
+    this.renderer.scrollback.collectRows();
   }
 
   /** Sends the terminal a bell or notification, between sequences of the program. */
   alert(text: string): void {
-    void this.shown.whenAtRest(() => {
-      if (this.isOver) return;
-      if (this.current === "pass_through") this.pass(new TextEncoder().encode(text));
+    void this.content.whenAtRest(() => {
+      if (this.isClosed) return;
+      if (this.current === "pass_through") this.passBytes(new TextEncoder().encode(text));
       else this.peer.send(messageTypes.event, { event: "alert", text });
     });
   }
@@ -216,25 +216,25 @@ export class Presentation {
    * A program's sequence with an effect besides drawing: a pass-through terminal gets it within the program's bytes.
    */
   effect(effect: OuterEffect, program: DisplayedProgram | null): void {
-    const isPassedThrough = program !== null && this.passedThrough === program;
+    const isPassedThrough = program !== null && this.passedProgram === program;
     // Pages have no such effects; a slow terminal is not flooded; a session that shows this one forwards them.
-    if (isPassedThrough || this.options.credit !== null || this.isOver || this.current === "opening") return;
+    if (isPassedThrough || this.options.credit !== null || this.isClosed || this.current === "opening") return;
     if (effect.bytes.length > MAX_EFFECT_BYTES || this.pending > 0) return;
-    if (this.options.ahead !== null) return void this.peer.send(messageTypes.event, effectEvent(effect));
+    if (this.options.sendAhead !== null) return void this.peer.send(messageTypes.event, effectEvent(effect));
     if (effect.change !== null) this.reportChanges([effect.change]);
     this.alert(new TextDecoder().decode(effect.bytes));
   }
 
-  applied(): void {
-    this.renderer.scrollback.outerMoved();
+  sizeApplied(): void {
+    this.renderer.scrollback.skipMovedRows();
     this.pacer.schedule();
   }
 
   /** The session's screen is about to be rewrapped. */
   beforeResize(): void {
-    if (this.current === "render") this.renderer.scrollback.hold();
+    if (this.current === "render") this.renderer.scrollback.collectRows();
     // The event that follows renders afterwards.
-    else this.renderInstead();
+    else this.stopPassThrough();
   }
 
   /**
@@ -242,31 +242,36 @@ export class Presentation {
    * @returns the contents of the session that remain on the terminal; null when uncertain
    */
   leave(): SeenScrollback | null {
-    const { pending, shown, outer } = this;
-    const { program } = shown;
+    const { pending, content, outer } = this;
+    const { program } = content;
     const rendered = this.current === "render";
     if (rendered) this.renderNow(true);
     const { scrollback } = this.renderer;
     if (pending > 0 || !this.options.scrollback) return null;
     if (!rendered && program !== null) scrollback.tops.set(program, program.screenTop);
-    if (rendered && !scrollback.isDone) return null;
-    const fits = outer.size.rows === shown.rows && outer.size.cols === shown.cols;
-    return { tops: scrollback.tops, screen: rendered && !(fits && !shown.alternate) ? null : program };
+    if (rendered && !scrollback.isComplete) return null;
+    const fits = outer.size.rows === content.rows && outer.size.cols === content.cols;
+    return { tops: scrollback.tops, screen: rendered && !(fits && !content.alternate) ? null : program };
   }
 
   close(): void {
-    this.isOver = true;
+    this.isClosed = true;
     this.pacer.close();
     this.pictures.close();
     this.sizeNote.close();
   }
 
   /** Whether the program's own bytes would produce the right screen on this terminal. Runs per chunk. */
-  private isAlone(): boolean {
-    const { session, shown, outer } = this;
-    const { rows, cols, program } = shown;
-    if (program === null || (this.passedThrough !== null && program !== this.passedThrough)) return false;
-    if (this.pictures.isHiding || !this.options.mayPassThrough() || outer.topLayer !== null || outer.mouse.isTaken)
+  private showsProgramAlone(): boolean {
+    const { session, content, outer } = this;
+    const { rows, cols, program } = content;
+    if (program === null || (this.passedProgram !== null && program !== this.passedProgram)) return false;
+    if (
+      this.pictures.hidesProgramBytes ||
+      !this.options.mayPassThrough() ||
+      outer.topLayer !== null ||
+      outer.mouse.isTaken
+    )
       return false;
     if (session.keyboard.owner !== null) return false;
     if (session.questions.isShown || session.notice.text !== null) return false;
@@ -274,7 +279,7 @@ export class Presentation {
   }
 
   private canPassThrough(): boolean {
-    return this.isAlone() && !this.flood.isFlooding && this.pending === 0 && !this.outer.isResizing;
+    return this.showsProgramAlone() && !this.flood.isFlooding && this.pending === 0 && !this.outer.isResizing;
   }
 
   /** Bytes pending for the client or its terminal. */
@@ -285,7 +290,7 @@ export class Presentation {
   /** Switches the client to the program's bytes; its terminal is first brought to the session's screen. */
   private passThrough(program: DisplayedProgram, history: number): void {
     this.current = "pass_through";
-    this.passedThrough = program;
+    this.passedProgram = program;
     this.pacer.cancel();
     this.isDirect = false;
     this.passedBytes = 0;
@@ -293,14 +298,14 @@ export class Presentation {
     this.aheadBytes = 0;
     this.rendered.forget();
     this.peer.send(messageTypes.event, { event: "pass_through" });
-    this.lasting = program.lastingChanges.watch();
+    this.lastingWatch = program.lastingChanges.watch();
     this.reportChanges(program.serializedChanges);
-    this.pass(program.serialize({ history }));
+    this.passBytes(program.serialize({ history }));
   }
 
-  /** The terminal can show pictures. @param asSixel as sixel graphics, while it is rendered */
-  showPictures(asSixel = false): void {
-    if (!this.isOver) this.pictures.begin(asSixel);
+  /** The terminal can show pictures. @param usesSixel as sixel graphics, while it is rendered */
+  showPictures(usesSixel = false): void {
+    if (!this.isClosed) this.pictures.begin(usesSixel);
     this.redraw();
   }
 
@@ -310,7 +315,7 @@ export class Presentation {
   }
 
   private sendImages(bytes: Uint8Array): void {
-    this.rendered.sentOther();
+    this.rendered.countSent();
     this.peer.sendBytes(messageTypes.images, bytes);
   }
 
@@ -321,7 +326,7 @@ export class Presentation {
     this.peer.send(messageTypes.event, { event: "changed", changes: news });
   }
 
-  private pass(bytes: Uint8Array): void {
+  private passBytes(bytes: Uint8Array): void {
     if (this.isDirect && this.terminal?.isHeld !== true) this.release();
     if (this.isDirect) {
       this.terminal?.output.write(bytes);
@@ -331,22 +336,22 @@ export class Presentation {
     this.peer.sendBytes(messageTypes.output, bytes);
   }
 
-  private startRendering(first: RowsFirst | null = null): void {
+  private startRendering(first: InitialRows | null = null): void {
     this.current = "render";
-    this.renderer.begin(this.passedThrough, first);
-    this.passedThrough = null;
+    this.renderer.begin(this.passedProgram, first);
+    this.passedProgram = null;
     this.pacer.schedule();
   }
 
-  private renderInstead(): void {
+  private stopPassThrough(): void {
     if (this.current !== "pass_through") return;
     this.current = "render";
-    this.renderer.begin(this.passedThrough);
-    this.passedThrough = null;
+    this.renderer.begin(this.passedProgram);
+    this.passedProgram = null;
   }
 
   /** Whether the next picture will be made as soon as these bytes are parsed, with no other change in it. */
-  private isNext(bytes: Uint8Array): boolean {
+  private isOnlyChange(bytes: Uint8Array): boolean {
     const { rendered } = this;
     return (
       this.pacer.isReady &&
@@ -364,32 +369,33 @@ export class Presentation {
   }
 
   private makePacer(): FramePacer {
-    const { shown } = this;
+    const { content } = this;
     return new FramePacer({
-      isBlocked: () => this.isOver || this.pending > 0 || this.outer.isResizing || this.hasTooManyUnconfirmed,
-      isSynchronized: () => shown.isSynchronized,
-      whenAtRest: (make) => void shown.whenAtRest(make),
+      isBlocked: () => this.isClosed || this.pending > 0 || this.outer.isResizing || this.hasTooManyUnconfirmed,
+      isSynchronized: () => content.isSynchronized,
+      whenAtRest: (make) => void content.whenAtRest(make),
       render: () => this.render(),
     });
   }
 
   /** Runs between chunks: makes a picture, or switches to the program's own bytes. */
   private render(): void {
-    if (this.isOver || this.current !== "render" || this.outer.isResizing || this.hasTooManyUnconfirmed) return;
+    if (this.isClosed || this.current !== "render" || this.outer.isResizing || this.hasTooManyUnconfirmed) return;
     this.flood.count(0);
-    const { program } = this.shown;
-    const passes = this.canPassThrough() && !this.renderer.scrollback.isAhead;
-    if (!passes || this.renderer.hasPendingChange) this.renderNow();
-    if (program !== null && passes && this.canPassThrough() && !this.renderer.scrollback.isBehind)
+    const { program } = this.content;
+    const canPass = this.canPassThrough() && !this.renderer.scrollback.isAhead;
+    if (!canPass || this.renderer.hasPendingChange) this.renderNow();
+    if (program !== null && canPass && this.canPassThrough() && !this.renderer.scrollback.isBehind)
       this.passThrough(program, 0);
   }
 
   /** @param bare only the program's screen, without drawing over and beside it */
   private renderNow(bare = false): void {
-    this.pacer.began();
+    this.pacer.recordPicture();
     const flooding = this.flood.isFlooding;
-    const { layout } = this.shown;
-    const note = !bare && this.sizeNote.isOn(layout == null ? this.session.size : outerSize(layout), this.outer.size);
+    const { layout } = this.content;
+    const note =
+      !bare && this.sizeNote.isShown(layout == null ? this.session.size : outerSize(layout), this.outer.size);
     const { size, topLayer } = this.outer;
     const mouse = this.outer.mouse.isTaken;
     const next = this.renderer.next({ size, topLayer, note, flooding, bare, mouse });

@@ -19,16 +19,16 @@ import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget, StatusText } from "../../session/types.ts";
 import type { DisplayedContent, DisplayedProgram } from "./displayed-content.ts";
+import { elementInputModes } from "./input-modes.ts";
 import type { LayerPicture } from "./overlay-layer.ts";
-import { ownModes } from "./own-modes.ts";
 import { withMouse } from "./pointer.ts";
-import { type RowsFirst, ScrollbackFeed } from "./scrollback-feed.ts";
+import { type InitialRows, ScrollbackFeed } from "./scrollback-feed.ts";
 
 export interface RendererOptions {
   /** Label of the key that takes the keyboard back. */
   prefix(): string;
   /** Whether titles that programs set reach the person's terminal. */
-  titles(): boolean;
+  showsTitles(): boolean;
   /** Whether its terminal has a scrollback to fill. */
   readonly scrollback: boolean;
   /** Whether the person wants wsh's elements without colours. */
@@ -36,15 +36,15 @@ export interface RendererOptions {
   /** Whether the terminal lacks UTF-8. */
   readonly ascii: boolean;
   /** Whether pictures include the positions of panes. */
-  readonly places: boolean;
+  readonly includesPlaces: boolean;
   /** Whether wsh may take the terminal's mouse. */
-  readonly ownMouse: { readonly isAllowed: boolean };
+  readonly mouse: { readonly isAllowed: boolean };
 }
 
 /** In copy mode no row belongs to a program. */
 const noPlaces: FramePlaces = { window: null, panes: [] };
 
-interface Showing {
+interface FrameRequest {
   readonly size: Size;
   /** This terminal's overlay layer; null: nothing. */
   readonly topLayer: LayerPicture | null;
@@ -62,7 +62,7 @@ export class FrameRenderer {
   offset: Offset = { top: 0, left: 0 };
   readonly scrollback: ScrollbackFeed;
   private lastFrame: Frame | null = null;
-  private readonly keptFrame = new ReusableFrame();
+  private readonly reusableFrame = new ReusableFrame();
   /** Epoch of the terminal at the last update. */
   private epoch = 0;
   /** Whether the program's next output would appear in the plain style and unaltered: verified, and unchanged since. */
@@ -75,7 +75,7 @@ export class FrameRenderer {
     private readonly screen: DisplayedContent,
     private readonly options: RendererOptions,
     /** Converts a row with pictures for the terminal; null: the terminal shows it unchanged. */
-    private readonly pictures: { readonly inRow: ((row: Row) => Row) | null },
+    private readonly pictures: { readonly convertRow: ((row: Row) => Row) | null },
   ) {
     this.scrollback = new ScrollbackFeed(screen, options.scrollback);
   }
@@ -93,7 +93,7 @@ export class FrameRenderer {
    * @param passedThrough the program whose bytes it got; null: none
    * @param first rows above the screen to send to its scrollback first; null: none
    */
-  begin(passedThrough: DisplayedProgram | null, first: RowsFirst | null = null): void {
+  begin(passedThrough: DisplayedProgram | null, first: InitialRows | null = null): void {
     this.lastFrame = null;
     this.scrollback.begin(passedThrough, first);
     this.bell = false;
@@ -102,7 +102,7 @@ export class FrameRenderer {
 
   /** The drawing over or beside the program's screen has changed. */
   drawingChanged(): void {
-    this.keptFrame.forget();
+    this.reusableFrame.forget();
   }
 
   /** Output is about to be parsed. Runs per chunk. */
@@ -115,7 +115,7 @@ export class FrameRenderer {
    * most likely be the only change. The result is compared with the next update's `typed`.
    */
   mayBeTyped(bytes: Uint8Array): boolean {
-    const { lastFrame: shown, plain, keptFrame: kept } = this;
+    const { lastFrame: shown, plain, reusableFrame: kept } = this;
     if (!plain || shown === null || kept.isEmpty || this.epoch !== this.screen.epoch) return false;
     const { visible, col } = shown.cursor;
     return visible && col + bytes.length < shown.cols && bytes.every(isPrintable);
@@ -128,21 +128,21 @@ export class FrameRenderer {
 
   /** Whether there is a change that a client switched to pass-through would miss. */
   get hasPendingChange(): boolean {
-    return this.bell || this.clipboard !== null || this.scrollback.owes;
+    return this.bell || this.clipboard !== null || this.scrollback.hasUnsentRows;
   }
 
   /**
    * Returns the next update; null when nothing changed. `typed` is the whole change, if it is the typed text and a
    * terminal that shows the previous update needs nothing else.
    */
-  next(showing: Showing): { readonly update: FrameUpdate; readonly typed: string } | null {
-    const { inRow } = this.pictures;
-    const made = this.compose(showing);
-    const view = inRow === null ? made : { ...made, lines: made.lines.map(inRow) };
+  next(request: FrameRequest): { readonly update: FrameUpdate; readonly typed: string } | null {
+    const { convertRow } = this.pictures;
+    const composed = this.compose(request);
+    const view = convertRow === null ? composed : { ...composed, lines: composed.lines.map(convertRow) };
     this.epoch = this.screen.epoch;
-    const waits = showing.flooding || this.screen.alternate || showing.topLayer?.screen != null;
-    const rows = waits ? [] : this.scrollback.nextRows(showing.size.cols);
-    const scrolled = inRow === null ? rows : rows.map(inRow);
+    const waits = request.flooding || this.screen.alternate || request.topLayer?.screen != null;
+    const rows = waits ? [] : this.scrollback.takeRows(request.size.cols);
+    const scrolled = convertRow === null ? rows : rows.map(convertRow);
     const events = { scrolled, bell: this.bell, clipboard: this.clipboard };
     const before = this.lastFrame;
     this.lastFrame = view;
@@ -159,26 +159,28 @@ export class FrameRenderer {
     return { update, typed };
   }
 
-  private compose({ size, topLayer, note, bare, mouse }: Showing): Frame {
+  private compose({ size, topLayer, note, bare, mouse }: FrameRequest): Frame {
     const { screen } = this;
-    const sign = bare ? null : this.sign(topLayer);
+    const sign = bare ? null : this.findLastRowText(topLayer);
     const copyModeScreen = bare ? null : (topLayer?.screen ?? null);
     const grid = copyModeScreen?.grid ?? screen.grid(this.options.ascii);
     const { offset, ...frame } = this.frame(grid, { outer: size, sign, bare, note });
     this.offset = offset;
-    const title = this.options.titles() && screen.title !== "" ? screen.title : null;
-    const places = this.options.places ? { places: copyModeScreen === null ? this.framePlaces(offset) : noPlaces } : {};
+    const title = this.options.showsTitles() && screen.title !== "" ? screen.title : null;
+    const places = this.options.includesPlaces
+      ? { places: copyModeScreen === null ? this.framePlaces(offset) : noPlaces }
+      : {};
     const modes = copyModeScreen?.modes(screen.modes) ?? screen.modes;
-    const shown = this.colored({ ...frame, modes: mouse && !bare ? withMouse(modes) : modes, title, ...places });
+    const shown = this.applyNoColor({ ...frame, modes: mouse && !bare ? withMouse(modes) : modes, title, ...places });
     if (bare) return shown;
     // Echoes are not written ahead of the picture.
-    if (topLayer !== null) this.keptFrame.forget();
-    const drawn = this.withQuestions(topLayer === null ? shown : topLayer.draw(shown, this.options.ascii));
-    return drawn === shown ? shown : this.colored(drawn);
+    if (topLayer !== null) this.reusableFrame.forget();
+    const drawn = this.drawQuestions(topLayer === null ? shown : topLayer.draw(shown, this.options.ascii));
+    return drawn === shown ? shown : this.applyNoColor(drawn);
   }
 
   /** Removes our elements' colours if the person wants none. */
-  private colored(frame: Frame): Frame {
+  private applyNoColor(frame: Frame): Frame {
     return this.options.plainElements ? { ...frame, lines: frame.lines.map(withoutColors) } : frame;
   }
 
@@ -187,20 +189,20 @@ export class FrameRenderer {
     const { window, panes } = this.screen.framePlaces();
     const down = (this.screen.layout ?? this.session.layout).top - offset.top;
     const moved = down !== 0 || offset.left !== 0;
-    const put = (pane: PanePlace): PanePlace => ({ ...pane, row: pane.row + down, col: pane.col - offset.left });
-    return { window, panes: moved ? panes.map(put) : panes };
+    const shift = (pane: PanePlace): PanePlace => ({ ...pane, row: pane.row + down, col: pane.col - offset.left });
+    return { window, panes: moved ? panes.map(shift) : panes };
   }
 
   /** Questions and messages to the person, above everything. They receive keys and clicks then, not the program. */
-  private withQuestions(frame: Frame): Frame {
+  private drawQuestions(frame: Frame): Frame {
     const { questions, notice } = this.session;
     const { dialog, handedOver } = questions;
     const noticeText = handedOver === null ? notice.text : handedOverNotice(handedOver, this.options.prefix());
     if (dialog === null && noticeText === null) return frame;
     // Echoes are not written ahead of the picture.
-    this.keptFrame.forget();
+    this.reusableFrame.forget();
     if (dialog === null) return noticeText === null ? frame : drawNotice(frame, noticeText, this.options.ascii);
-    const modes = ownModes(frame.modes, this.options.ownMouse.isAllowed ? 1000 : 0);
+    const modes = elementInputModes(frame.modes, this.options.mouse.isAllowed ? 1000 : 0);
     return { ...drawDialog(frame, layoutDialog(dialog, frame), this.options.ascii), modes };
   }
 
@@ -216,7 +218,7 @@ export class FrameRenderer {
     const { elements } = this.session;
     const layout = this.screen.layout ?? this.session.layout;
     const alone = lastRowText === null && !bare && !elements.hasOverlays;
-    const next = alone ? this.keptFrame.next(grid, layout, outer) : null;
+    const next = alone ? this.reusableFrame.next(grid, layout, outer) : null;
     if (next !== null) return next;
     const { plainElements } = this.options;
     const drawn = bare ? [] : elements.overlays();
@@ -226,8 +228,8 @@ export class FrameRenderer {
     const status = bare ? null : (this.status(outer)?.spans ?? null);
     const { ascii } = this.options;
     const frame = composeFrame({ grid, layout, overlays, panels, status, outer, lastRowText, showsSize, ascii });
-    if (alone) this.keptFrame.store(frame, grid, layout);
-    else this.keptFrame.forget();
+    if (alone) this.reusableFrame.store(frame, grid, layout);
+    else this.reusableFrame.forget();
     return frame;
   }
 
@@ -240,14 +242,15 @@ export class FrameRenderer {
   /** This terminal's status line; null while there is none. */
   private status({ cols }: Size): StatusText | null {
     const { screen } = this;
-    const isOwn = screen.isIndependent === true;
-    const seen = isOwn ? { window: screen.framePlaces().window ?? "", pane: screen.mouseTargets.active } : null;
+    const isIndependent = screen.isIndependent === true;
+    const seen = isIndependent ? { window: screen.framePlaces().window ?? "", pane: screen.mouseTargets.active } : null;
     return this.session.status?.text(cols, seen) ?? null;
   }
 
-  private sign(above: LayerPicture | null): string | null {
+  private findLastRowText(above: LayerPicture | null): string | null {
     const { owner } = this.session.keyboard;
-    const sign = above?.sign ?? (owner === null ? null : keyboardCapturedText(owner.label, this.options.prefix()));
+    const sign =
+      above?.lastRowText ?? (owner === null ? null : keyboardCapturedText(owner.label, this.options.prefix()));
     return sign !== null && this.options.ascii ? toAscii(sign) : sign;
   }
 }

@@ -12,27 +12,27 @@ import type { DisplayedContent, DisplayedProgram, Position } from "./displayed-c
 const MAX_HISTORY = 10_000;
 
 /** Number of rows above a program's screen to send to the terminal's scrollback first. */
-export type RowsFirst = (program: DisplayedProgram) => number;
+export type InitialRows = (program: DisplayedProgram) => number;
 
 export class ScrollbackFeed {
   /** For each program: the position before which the client's scrollback has, or `pendingRows` holds, every line. */
   readonly tops = new WeakMap<DisplayedProgram, Position>();
   private pendingRows: Row[] = [];
   /** The number of rows for programs that are shown first; null: no more are due. */
-  private initialRows: RowsFirst | null = null;
+  private initialRows: InitialRows | null = null;
 
   /** @param hasScrollback whether the terminal has a scrollback to fill */
   constructor(
-    private readonly shown: Pick<DisplayedContent, "program" | "wide" | "alternate">,
+    private readonly content: Pick<DisplayedContent, "program" | "fullWidthPrograms" | "alternate">,
     private readonly hasScrollback: boolean,
   ) {}
 
   private get programs(): readonly DisplayedProgram[] {
-    return this.hasScrollback ? this.shown.wide : [];
+    return this.hasScrollback ? this.content.fullWidthPrograms : [];
   }
 
   /** Lines that left the screen before a program was first shown are skipped, except those requested. */
-  private topOf(program: DisplayedProgram): Position {
+  private sentUpTo(program: DisplayedProgram): Position {
     const top = this.tops.get(program) ?? program.screenTop;
     this.tops.set(program, top);
     return top;
@@ -43,18 +43,18 @@ export class ScrollbackFeed {
    * null: none
    * @param first rows to send in any case; null: none
    */
-  begin(passedThrough: DisplayedProgram | null, first: RowsFirst | null): void {
+  begin(passedThrough: DisplayedProgram | null, first: InitialRows | null): void {
     if (passedThrough !== null) this.tops.set(passedThrough, passedThrough.screenTop);
     if (first !== null) this.initialRows = first;
-    this.bringFirst();
+    this.takeInitialRows();
   }
 
   /** Before the screen is rewrapped: stores lines that have left it for the next frame. */
-  hold(): void {
-    this.bringFirst();
+  collectRows(): void {
+    this.takeInitialRows();
     for (const program of this.programs) {
       const { screenTop } = program;
-      const before = this.topOf(program);
+      const before = this.sentUpTo(program);
       // Most frames scroll nothing, and finding lines that left the screen walks through the lines above it.
       if (!isAfter(screenTop, before)) continue;
       this.pendingRows.push(...program.rowsAbove(before, MAX_SCROLLED));
@@ -66,28 +66,28 @@ export class ScrollbackFeed {
    * The client's terminal was resized and moved its lines as the session did: lines that left the screen are already in
    * its scrollback.
    */
-  outerMoved(): void {
-    const { program } = this.shown;
+  skipMovedRows(): void {
+    const { program } = this.content;
     if (program !== null) this.tops.set(program, program.screenTop);
   }
 
   /** The next rows for the scrollback, cut to the terminal's width. */
-  nextRows(cols: number): Row[] {
-    this.hold();
+  takeRows(cols: number): Row[] {
+    this.collectRows();
     const rows = this.pendingRows.splice(0, MAX_SCROLLED);
     return rows.map((row) => (row.length > cols ? row.slice(0, cols) : row));
   }
 
   /** Whether the client's scrollback has every required line; otherwise some wait. */
-  get isDone(): boolean {
+  get isComplete(): boolean {
     return this.pendingRows.length === 0;
   }
 
   /** Whether lines are pending that a client switched to pass-through would never receive. */
-  get owes(): boolean {
-    this.bringFirst();
+  get hasUnsentRows(): boolean {
+    this.takeInitialRows();
     return (
-      this.pendingRows.length > 0 || this.programs.some((program) => isAfter(program.screenTop, this.topOf(program)))
+      this.pendingRows.length > 0 || this.programs.some((program) => isAfter(program.screenTop, this.sentUpTo(program)))
     );
   }
 
@@ -96,16 +96,16 @@ export class ScrollbackFeed {
    * it, as pass-through would do.
    */
   get isAhead(): boolean {
-    const { program } = this.shown;
-    return this.hasScrollback && program !== null && isAfter(this.topOf(program), program.screenTop);
+    const { program } = this.content;
+    return this.hasScrollback && program !== null && isAfter(this.sentUpTo(program), program.screenTop);
   }
 
   /** Whether more lines wait than one frame can take. */
   get isBehind(): boolean {
-    return this.pendingRows.length > 0 && !this.shown.alternate;
+    return this.pendingRows.length > 0 && !this.content.alternate;
   }
 
-  private bringFirst(): void {
+  private takeInitialRows(): void {
     const { initialRows, programs } = this;
     if (initialRows === null || programs.length === 0) return;
     this.initialRows = null;

@@ -27,16 +27,16 @@ interface InputPort {
   ended(): void;
 }
 
-const open = new Set<SignalledInput>();
+const openInputs = new Set<SignalledInput>();
 const buffer = Buffer.alloc(READ_BYTES);
 
-function signalled(): void {
-  for (const input of open) input.readAvailable();
+function readOpenInputs(): void {
+  for (const input of openInputs) input.readAvailable();
 }
 
 /** Takes pending keys without their signal: before each read of output. One poll without any. */
 export function takeWaitingKeys(): void {
-  for (const input of open) if (input.hasKeys) input.readAvailable();
+  for (const input of openInputs) if (input.hasKeys) input.readAvailable();
 }
 
 export class SignalledInput {
@@ -52,9 +52,9 @@ export class SignalledInput {
     const { fcntl } = libc();
     if (fcntl(fd, F_SETOWN, process.pid) !== 0 || fcntl(fd, F_SETSIG, SIGURG) !== 0) return null;
     // Runs before programs' terminals are read: keys come first.
-    if (open.size === 0) process.prependListener(SIGNAL, signalled);
+    if (openInputs.size === 0) process.prependListener(SIGNAL, readOpenInputs);
     const input = new SignalledInput(fd, port);
-    open.add(input);
+    openInputs.add(input);
     if (!input.setAsync(true)) {
       input.stop();
       return null;
@@ -69,14 +69,14 @@ export class SignalledInput {
   }
 
   stop(): void {
-    if (!open.delete(this)) return;
+    if (!openInputs.delete(this)) return;
     this.setAsync(false);
-    if (open.size === 0) process.off(SIGNAL, signalled);
+    if (openInputs.size === 0) process.off(SIGNAL, readOpenInputs);
   }
 
   /** Runs per key. */
   readAvailable(): void {
-    if (!open.has(this)) return;
+    if (!openInputs.has(this)) return;
     const { port } = this;
     if (!port.mayRead()) {
       this.stop();

@@ -6,16 +6,16 @@ const NOTE_MS = 4_000;
 
 export class SizeNote {
   /** The sizes of the last note. */
-  private noted = "";
+  private notedSizes = "";
   private timer: Timer | null = null;
 
   /** @param onEnd called when the note has disappeared */
   constructor(private readonly onEnd: () => void) {}
 
-  isOn(session: Size, outer: Size): boolean {
+  isShown(session: Size, outer: Size): boolean {
     const sizes = `${session.cols}x${session.rows} ${outer.cols}x${outer.rows}`;
-    if (sizes !== this.noted) {
-      this.noted = sizes;
+    if (sizes !== this.notedSizes) {
+      this.notedSizes = sizes;
       this.close();
       this.timer = setTimeout(() => {
         this.timer = null;

@@ -10,37 +10,37 @@ export class TerminalFocus implements Looks {
   isWatched = true;
   lastKey: number | null = null;
   /** Time of the person's last attach, key or click; never, once the terminal has reported that it lost the focus. */
-  private actedAt: number;
+  private lastActionAt: number;
 
   constructor(
-    private readonly shown: Pick<DisplayedContent, "shows" | "rings">,
+    private readonly content: Pick<DisplayedContent, "shows" | "rings">,
     private readonly now: () => number = () => performance.now(),
   ) {
-    this.actedAt = now();
+    this.lastActionAt = now();
   }
 
   /** Runs per key. */
   keyTyped(bytes: Uint8Array): void {
     const isLost = isFocusLost(bytes);
-    this.actedAt = isLost ? Number.NEGATIVE_INFINITY : this.now();
+    this.lastActionAt = isLost ? Number.NEGATIVE_INFINITY : this.now();
     if (!isLost) this.lastKey = Date.now();
   }
 
   /** The terminal gained or lost the focus. */
   focusChanged(on: boolean): void {
-    this.actedAt = on ? this.now() : Number.NEGATIVE_INFINITY;
+    this.lastActionAt = on ? this.now() : Number.NEGATIVE_INFINITY;
   }
 
   looksAt(pane: string): boolean {
-    return this.shown.shows(pane) && this.now() < this.actedAt + ATTENTION_MS;
+    return this.content.shows(pane) && this.now() < this.lastActionAt + ATTENTION_MS;
   }
 
   lastSeenAt(pane: string): number {
-    return this.shown.shows(pane) ? this.actedAt : Number.NEGATIVE_INFINITY;
+    return this.content.shows(pane) ? this.lastActionAt : Number.NEGATIVE_INFINITY;
   }
 
   ringsFor(pane: string): boolean {
-    return this.shown.rings(pane);
+    return this.content.rings(pane);
   }
 }
 

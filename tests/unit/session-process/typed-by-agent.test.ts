@@ -4,7 +4,7 @@ import { defaultElementLimits } from "../../../src/protocol/drawing-limits.ts";
 import { Session } from "../../../src/session/session.ts";
 import { Content } from "../../../src/session-process/panes/content.ts";
 import { LocalPane } from "../../../src/session-process/panes/local-pane.ts";
-import { Typing } from "../../../src/viewer/terminal/typing.ts";
+import { InputRouter } from "../../../src/viewer/terminal/input-router.ts";
 import { LivePane } from "../../support/live-pane.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -61,11 +61,11 @@ test("through the active window, and by reports of the focus", async () => {
     const viewer = { id: 1, readOnly: false, isOver: false, size: { rows: 24, cols: 80 }, acting: by };
     const shown = { modes: { focus: true }, input: own.pane };
     const focus = { focusChanged: () => {}, keyTyped: () => {} };
-    const parts = { focus, ownView: {}, presentation: {} };
-    const typing: Typing = Reflect.construct(Typing, [own, shown, viewer, parts]);
-    typing.focusReported(true);
-    typing.isAgents = true;
-    typing.focusReported(false);
+    const parts = { focus, controls: {}, presentation: {} };
+    const typing: InputRouter = Reflect.construct(InputRouter, [own, shown, viewer, parts]);
+    typing.reportFocus(true);
+    typing.isTypedByAgent = true;
+    typing.reportFocus(false);
   }
   expect(given).toEqual(["\x1b[I agent", "\x1b[O agent", "\x1b[I person", "\x1b[O agent"]);
 });

@@ -6,7 +6,7 @@ import { usePlatform } from "../../../src/platform/platform.ts";
 import type { Platform } from "../../../src/platform/port.ts";
 import { system } from "../../../src/platform/system.ts";
 import type { PersonDevice } from "../../../src/protocol/attach.ts";
-import { PersonTerminal } from "../../../src/viewer/terminal/direct-terminal.ts";
+import { DirectTerminal } from "../../../src/viewer/terminal/direct-terminal.ts";
 import { fakeDarwin } from "../../support/fake-darwin/platform.ts";
 import { until } from "../../support/until.ts";
 
@@ -52,7 +52,7 @@ for (const [name, platform] of Object.entries(platforms)) {
   test(`${name}: output goes there while the client runs in the foreground, and no longer`, async () => {
     using _ = usePlatform(platform);
     await using client = new Client();
-    const terminal = PersonTerminal.open(client.device(platform));
+    const terminal = DirectTerminal.open(client.device(platform));
     expect(terminal?.isHeld).toBe(true);
     terminal?.output.write(Buffer.from("from the session"));
     await until("the output to show", () => client.shown.includes("from the session"));
@@ -69,7 +69,7 @@ for (const [name, platform] of Object.entries(platforms)) {
 test.skipIf(system.name !== "linux")("macOS: keys stay with the client", async () => {
   using _ = usePlatform(fakeDarwin);
   await using client = new Client();
-  const terminal = PersonTerminal.open(client.device(fakeDarwin));
+  const terminal = DirectTerminal.open(client.device(fakeDarwin));
   expect(terminal?.readsKeys).toBe(false);
   const taken: Uint8Array[] = [];
   const ignored = (): void => {};
@@ -88,6 +88,6 @@ test.skipIf(system.name !== "linux")("macOS: a terminal whose client is not know
   await using client = new Client();
   const { pid, ...device } = client.device(fakeDarwin);
   expect(pid).toBeGreaterThan(0);
-  expect(PersonTerminal.open(device)).toBeNull();
-  expect(PersonTerminal.open({ ...device, pid: process.pid })).toBeNull();
+  expect(DirectTerminal.open(device)).toBeNull();
+  expect(DirectTerminal.open({ ...device, pid: process.pid })).toBeNull();
 });

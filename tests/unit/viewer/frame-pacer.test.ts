@@ -12,7 +12,7 @@ function counted(): { readonly pacer: FramePacer; readonly made: readonly number
     whenAtRest: (make) => make(),
     render: () => {
       made.push(performance.now());
-      pacer.began();
+      pacer.recordPicture();
     },
   });
   return { pacer, made };

@@ -17,13 +17,13 @@ function terminal() {
     { rows: 24, cols: 80 },
     {
       viewer: 1,
-      atOnce: false,
+      appliesAtOnce: false,
       isOver: () => false,
       isOpening: () => false,
       resized() {},
-      decides: (decided) => void told.push(decided),
-      beforeApplying() {},
-      applied() {},
+      contribute: (decided) => void told.push(decided),
+      beforeSizeApplied() {},
+      sizeApplied() {},
     },
   );
   return { size, told };

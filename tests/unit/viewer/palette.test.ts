@@ -5,13 +5,13 @@ import { splitWords } from "../../../src/keys/line.ts";
 import { viewOperationNames } from "../../../src/keys/view-operations.ts";
 import { operations } from "../../../src/operations/table.ts";
 import { byKeys } from "../../../src/protocol/caller.ts";
-import { bindingOfPaletteLine } from "../../../src/viewer/palette/calls.ts";
-import { knownFor, parametersAt } from "../../../src/viewer/palette/entries.ts";
+import { parsePaletteLine } from "../../../src/viewer/palette/calls.ts";
+import { buildEntries, listParameters } from "../../../src/viewer/palette/entries.ts";
 import { resultLines } from "../../../src/viewer/palette/result-text.ts";
-import { keepable } from "../../../src/viewer/palette/saved-lines.ts";
+import { storableLine } from "../../../src/viewer/palette/saved-lines.ts";
 import { suggest } from "../../../src/viewer/palette/suggest.ts";
 
-const known = knownFor(defaultBindings, byKeys({ access: "admin", caller: {} }), {
+const known = buildEntries(defaultBindings, byKeys({ access: "admin", caller: {} }), {
   places: [],
   recent: ["pane.zoom", "window.close"],
 });
@@ -27,17 +27,17 @@ describe("a line", () => {
   });
 
   test("gives each parameter its values", () => {
-    expect(bindingOfPaletteLine("pane.split percent=40 title=2024 focus=false")).toMatchObject({
+    expect(parsePaletteLine("pane.split percent=40 title=2024 focus=false")).toMatchObject({
       ...{ operation: "pane.split", input: { percent: 40, title: "2024", focus: false } },
     });
-    expect(bindingOfPaletteLine("window.update name= session=@w3")).toMatchObject({
+    expect(parsePaletteLine("window.update name= session=@w3")).toMatchObject({
       ...{ operation: "window.update", input: { name: null }, target: "@w3" },
     });
-    expect(bindingOfPaletteLine("session.update add_tags=a,b").input).toEqual({ add_tags: ["a", "b"] });
-    expect(bindingOfPaletteLine("history.search session=dev").target).toBeUndefined();
+    expect(parsePaletteLine("session.update add_tags=a,b").input).toEqual({ add_tags: ["a", "b"] });
+    expect(parsePaletteLine("history.search session=dev").target).toBeUndefined();
     // What a person starts beside what they look at gets the focus; elsewhere it does not.
-    expect(bindingOfPaletteLine("pane.split").input).toEqual({ focus: true });
-    expect(bindingOfPaletteLine("pane.split session=dev").input).toEqual({});
+    expect(parsePaletteLine("pane.split").input).toEqual({ focus: true });
+    expect(parsePaletteLine("pane.split session=dev").input).toEqual({});
   });
 });
 
@@ -46,7 +46,7 @@ describe("suggestions", () => {
     expect(labels("").slice(0, 2)).toEqual(["pane.zoom", "window.close"]);
     const all = new Set(labels(""));
     for (const name of [...operations.map((each) => each.name), ...viewOperationNames]) expect(all).toContain(name);
-    expect(offered("").meansFirst).toBe(false);
+    expect(offered("").selectsFirst).toBe(false);
   });
 
   test("operations by letters, an exact name first, then those with the words in their description", () => {
@@ -73,12 +73,13 @@ describe("suggestions", () => {
   });
 
   test("every parameter of every operation has a name that a line can use", () => {
-    for (const { name } of operations) for (const each of parametersAt(name) ?? []) expect(each.name).toMatch(/^\w+$/);
+    for (const { name } of operations)
+      for (const each of listParameters(name) ?? []) expect(each.name).toMatch(/^\w+$/);
   });
 });
 
 test("only names, numbers and listed values are kept of a line", () => {
-  const kept = (line: string) => keepable(line, parametersAt(line.split(" ")[0] ?? "") ?? []);
+  const kept = (line: string) => storableLine(line, listParameters(line.split(" ")[0] ?? "") ?? []);
   expect(kept("input.send data=secret keys=a,b submit=true")).toBe("input.send data= keys= submit=true");
   expect(kept('pane.split command="mysql -psecret" env={"A":"b"} percent=30 title="my pane"')).toBe(
     'pane.split command= env= percent=30 title="my pane"',

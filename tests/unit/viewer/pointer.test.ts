@@ -13,12 +13,12 @@ interface Scene {
 }
 
 /** One pane of 20 rows below panels, with a status line in the row after it. */
-function scene({ modes = {}, isOn = false, isInCopyMode = false, top = 2 }: Scene = {}) {
+function scene({ modes = {}, isOn: handlesMouse = false, isInCopyMode = false, top = 2 }: Scene = {}) {
   const did: string[] = [];
   const looked = Promise.withResolvers<void>();
   const inside = (row: number, col: number): boolean => row >= 0 && row < 20 && col >= 0 && col < 300;
   const port: PointerPort = {
-    pointed: {
+    targets: {
       active: "@1",
       isInPixels: modes.mouseEncoding === 1016,
       paneAt: (row, col) => (inside(row, col) ? "@1" : null),
@@ -30,16 +30,16 @@ function scene({ modes = {}, isOn = false, isInCopyMode = false, top = 2 }: Scen
       borderAt: () => null,
       drag: () => {},
     },
-    ...{ isOn, isInCopyMode, top, isOthers: () => false, copyModeKeys: { keys: "vi" } },
+    ...{ handlesMouse, isInCopyMode, top, isInaccessible: () => false, copyModeKeys: { keys: "vi" } },
     statusAt: (row, col): StatusTarget | null =>
       row === top + 20 ? { kind: "window", index: col, active: false } : null,
     openCopyMode(input: CopyModeInput) {
       did.push(`look ${JSON.stringify({ ...input, keys: undefined })}`);
       return looked.promise;
     },
-    statusLineUsed: (target, what) => void did.push(`status ${what} ${JSON.stringify(target)}`),
+    useStatusLine: (target, what) => void did.push(`status ${what} ${JSON.stringify(target)}`),
     openMenu: (pane) => void did.push(`offer ${pane}`),
-    typed: (bytes) => void did.push(`typed ${Buffer.from(bytes).toString("latin1")}`),
+    sendInput: (bytes) => void did.push(`typed ${Buffer.from(bytes).toString("latin1")}`),
   };
   const pointer = new Pointer(port);
   const place = (text: string | Uint8Array, offset = { top: 0, left: 0 }): string => {

@@ -24,7 +24,7 @@ function outputOf(given: ReturnType<typeof spec>, port: Partial<CommandPort> = {
       command.stop();
     };
     const command = new StatusCommand(given, { session, socket, changed, failed: () => {}, ...port });
-    expect(command.output).toEqual({ text: "", failed: "" });
+    expect(command.output).toEqual({ text: "", failure: "" });
   });
 }
 
@@ -34,17 +34,17 @@ async function isRunning(seconds: string): Promise<boolean> {
 }
 
 test("its first line, and its failure", async () => {
-  expect(await shown("echo low; echo more")).toEqual({ text: "low", failed: "" });
-  expect(await shown("echo low; exit 3")).toEqual({ text: "low", failed: "exit 3" });
-  expect(await shown("no-such-program-here")).toEqual({ text: "", failed: "exit 127" });
-  expect(await shown("kill -SEGV $$")).toEqual({ text: "", failed: "SIGSEGV" });
+  expect(await shown("echo low; echo more")).toEqual({ text: "low", failure: "" });
+  expect(await shown("echo low; exit 3")).toEqual({ text: "low", failure: "exit 3" });
+  expect(await shown("no-such-program-here")).toEqual({ text: "", failure: "exit 127" });
+  expect(await shown("kill -SEGV $$")).toEqual({ text: "", failure: "SIGSEGV" });
 });
 
 test("a program without a shell; one that does not exist, or cannot be started, says so", async () => {
   const program = (...argv: string[]) => outputOf({ ...spec(""), argv });
-  expect(await program("echo", "$HOME", ";", "x")).toEqual({ text: "$HOME ; x", failed: "" });
-  expect(await program("no-such-program-here")).toEqual({ text: "", failed: "not found" });
-  expect((await program("/etc")).failed).toMatch(/^cannot be started: E/);
+  expect(await program("echo", "$HOME", ";", "x")).toEqual({ text: "$HOME ; x", failure: "" });
+  expect(await program("no-such-program-here")).toEqual({ text: "", failure: "not found" });
+  expect((await program("/etc")).failure).toMatch(/^cannot be started: E/);
 });
 
 test("segments with the same command share its runs, and another reason of a failure is reported once", async () => {
@@ -67,7 +67,7 @@ test("segments with the same command share its runs, and another reason of a fai
         .text()
         .catch(() => "")
     ).split("\n").length - 1;
-  const wanted = (): string[] => [given, { ...given }].map((each) => commands.outputOf(each).failed);
+  const wanted = (): string[] => [given, { ...given }].map((each) => commands.outputOf(each).failure);
   await until("two runs", async () => {
     const [one, other] = wanted();
     expect(one).toBe(other);
@@ -79,10 +79,10 @@ test("segments with the same command share its runs, and another reason of a fai
   expect(failures).toEqual(["sh exit 3", "sh exit 4"]);
   // Another list of commands ends those that it lacks.
   const hung = spec("sleep 985.1");
-  commands.keep([hung]);
+  commands.retain([hung]);
   commands.outputOf(hung);
   await until("it to run", () => isRunning("985.1"));
-  commands.keep([]);
+  commands.retain([]);
   await until("it to be gone", async () => !(await isRunning("985.1")));
   commands.stop();
 });
@@ -104,18 +104,18 @@ test("a line that is hidden and shown again runs no command before its time", as
 
 test("a flood, a hung command and its remains are ended", async () => {
   const begun = performance.now();
-  expect(await shown("yes", 60_000)).toEqual({ text: "y", failed: "printed over 16 kB" });
+  expect(await shown("yes", 60_000)).toEqual({ text: "y", failure: "printed over 16 kB" });
   expect(await shown("tr '\\0' x </dev/zero", 60_000)).toEqual({
-    ...{ text: "x".repeat(1_000), failed: "printed over 16 kB" },
+    ...{ text: "x".repeat(1_000), failure: "printed over 16 kB" },
   });
-  expect(await shown("echo on; sleep 986.1 & exit 0", 60_000)).toEqual({ text: "on", failed: "" });
+  expect(await shown("echo on; sleep 986.1 & exit 0", 60_000)).toEqual({ text: "on", failure: "" });
   expect(performance.now() - begun).toBeLessThan(30_000);
   expect(await shown("echo on; setsid sleep 986.2 & (setsid sleep 986.3 &); sleep 986.4", 500)).toEqual({
-    ...{ text: "on", failed: "still ran after 0.5 s" },
+    ...{ text: "on", failure: "still ran after 0.5 s" },
   });
   // What holds no output open ends with the run, too.
   expect(await shown("echo on; setsid sleep 986.5 >/dev/null & sleep 986.6 >/dev/null &")).toEqual({
-    ...{ text: "on", failed: "" },
+    ...{ text: "on", failure: "" },
   });
   for (const part of ["986.1", "986.2", "986.3", "986.4", "986.5", "986.6"])
     await until(`sleep ${part} to be gone`, async () => !(await isRunning(part)));
@@ -130,7 +130,7 @@ test("the end of a run reads no process that is older than it", async () => {
     read.push(pid);
     return environment(pid);
   });
-  expect(await shown("setsid sleep 986.7 >/dev/null & echo $$")).toEqual({ text: expect.any(String), failed: "" });
+  expect(await shown("setsid sleep 986.7 >/dev/null & echo $$")).toEqual({ text: expect.any(String), failure: "" });
   await until("sleep 986.7 to be gone", async () => !(await isRunning("986.7")));
   expect(read).not.toContain(process.pid);
   expect(read).not.toContain(1);

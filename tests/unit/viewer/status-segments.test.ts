@@ -6,9 +6,9 @@ import { BOLD, FAINT, INVERSE, ITALIC, STRIKE, UNDERLINE } from "../../../src/pr
 import type { PaneInfo, WindowInfo } from "../../../src/protocol/session.ts";
 import { parseText, type StatusSegment } from "../../../src/protocol/status-segments.ts";
 import { parseStyle } from "../../../src/protocol/theme.ts";
-import { ansiText } from "../../../src/viewer/status/ansi-text.ts";
-import { statusText } from "../../../src/viewer/status/line-layout.ts";
-import { clockPeriod, type StatusFacts, segmentsOf } from "../../../src/viewer/status/segments.ts";
+import { parseAnsiText } from "../../../src/viewer/status/ansi-text.ts";
+import { composeStatusText } from "../../../src/viewer/status/line-layout.ts";
+import { clockPeriod, parseSegments, type StatusFacts } from "../../../src/viewer/status/segments.ts";
 
 const pane = (more: Partial<PaneInfo> = {}): PaneInfo => ({
   ...{ id: "@1", index: 0, pid: 1, command: "bash", cwd: "/home/me/src", title: "漢字", rows: 5, cols: 5 },
@@ -24,11 +24,11 @@ const facts: StatusFacts = {
   ...{ session: "dev", host: "box", user: "me", home: "/home/me", marked: null, people: 1, devices: [] },
   windows: [window(0), window(1), window(2)],
   marks: () => quiet,
-  output: () => ({ text: "", failed: "" }),
+  output: () => ({ text: "", failure: "" }),
   now: new Date(2026, 0, 2, 9, 5, 7),
 };
 const lineOf = (segments: readonly StatusSegment[], cols: number, more: Partial<StatusFacts> = {}) =>
-  statusText({ ...facts, ...more }, segmentsOf(segments, null), cols);
+  composeStatusText({ ...facts, ...more }, parseSegments(segments, null), cols);
 const text = (...given: Parameters<typeof lineOf>): string =>
   lineOf(...given)
     .spans.map((span) => span.text)
@@ -79,49 +79,49 @@ describe("styles", () => {
 
   test("of a command's output are honoured, and every other sequence is removed", () => {
     const plain = { fg: null, bg: null, flags: 0 };
-    const cases: readonly (readonly [string, ReturnType<typeof ansiText>])[] = [
-      ["plain", [{ text: "plain", look: plain }]],
+    const cases: readonly (readonly [string, ReturnType<typeof parseAnsiText>])[] = [
+      ["plain", [{ text: "plain", style: plain }]],
       [
         "\x1b[31ma\x1b[39mb",
         [
-          { text: "a", look: { ...plain, fg: { indexed: 1 } } },
-          { text: "b", look: plain },
+          { text: "a", style: { ...plain, fg: { indexed: 1 } } },
+          { text: "b", style: plain },
         ],
       ],
       [
         "\x1b[1;3;4;7;9;2mx",
-        [{ text: "x", look: { ...plain, flags: BOLD | ITALIC | UNDERLINE | INVERSE | STRIKE | FAINT } }],
+        [{ text: "x", style: { ...plain, flags: BOLD | ITALIC | UNDERLINE | INVERSE | STRIKE | FAINT } }],
       ],
       [
         "\x1b[1;4:3mx\x1b[22;4:0my",
         [
-          { text: "x", look: { ...plain, flags: BOLD | UNDERLINE } },
-          { text: "y", look: plain },
+          { text: "x", style: { ...plain, flags: BOLD | UNDERLINE } },
+          { text: "y", style: plain },
         ],
       ],
       [
         "\x1b[38;5;208;48;2;1;2;3;1mx",
-        [{ text: "x", look: { fg: { indexed: 208 }, bg: { rgb: { r: 1, g: 2, b: 3 } }, flags: BOLD } }],
+        [{ text: "x", style: { fg: { indexed: 208 }, bg: { rgb: { r: 1, g: 2, b: 3 } }, flags: BOLD } }],
       ],
       [
         "\x1b[38:2::1:2:3;48:5:9mx",
-        [{ text: "x", look: { fg: { rgb: { r: 1, g: 2, b: 3 } }, bg: { indexed: 9 }, flags: 0 } }],
+        [{ text: "x", style: { fg: { rgb: { r: 1, g: 2, b: 3 } }, bg: { indexed: 9 }, flags: 0 } }],
       ],
       [
         "\x1b[97;104mx\x1b[mz",
         [
-          { text: "x", look: { fg: { indexed: 15 }, bg: { indexed: 12 }, flags: 0 } },
-          { text: "z", look: plain },
+          { text: "x", style: { fg: { indexed: 15 }, bg: { indexed: 12 }, flags: 0 } },
+          { text: "z", style: plain },
         ],
       ],
-      ["\x1b[38;5;999mx\x1b[38mx\x1b[8;5mx\x1b[98;38;2mx", [..."xxxx"].map((each) => ({ text: each, look: plain }))],
-      ["a\x1b[2J\x1b]0;title\x07\x1bP+q\x1b\\\x1b]8;;http://x\x1b\\b\x07\b\rc\td", [{ text: "abc d", look: plain }]],
-      ["\x1b]52;c;\x1b[31m\u202eleft\u2066", [{ text: "left", look: { ...plain, fg: { indexed: 1 } } }]],
+      ["\x1b[38;5;999mx\x1b[38mx\x1b[8;5mx\x1b[98;38;2mx", [..."xxxx"].map((each) => ({ text: each, style: plain }))],
+      ["a\x1b[2J\x1b]0;title\x07\x1bP+q\x1b\\\x1b]8;;http://x\x1b\\b\x07\b\rc\td", [{ text: "abc d", style: plain }]],
+      ["\x1b]52;c;\x1b[31m\u202eleft\u2066", [{ text: "left", style: { ...plain, fg: { indexed: 1 } } }]],
       ["\x1b[", []],
     ];
-    for (const [output, expected] of cases) expect(ansiText(output)).toEqual(expected);
+    for (const [output, expected] of cases) expect(parseAnsiText(output)).toEqual(expected);
     const line = lineOf([{ command: ["x"], style: "on 250" }], 40, {
-      output: () => ({ text: "\x1b[31mlow", failed: "exit 1" }),
+      output: () => ({ text: "\x1b[31mlow", failure: "exit 1" }),
     });
     expect(styleOf(line, "low")).toMatchObject(look("red on 250"));
     expect(styleOf(line, "x: exit 1")).toMatchObject(look("bold underline on 250"));
@@ -153,7 +153,7 @@ describe("texts", () => {
 
   test("of the time have its format, and the clock its period", () => {
     expect(text([{ segment: "time", format: "%F %T" }], 30).trim()).toBe("2026-01-02 09:05:07");
-    const period = (...segments: StatusSegment[]) => clockPeriod(segmentsOf(segments, null));
+    const period = (...segments: StatusSegment[]) => clockPeriod(parseSegments(segments, null));
     expect([period("host"), period("time"), period("time", { segment: "time", format: "%M:%S" })]).toEqual([
       ...[null, 60_000, 1_000],
     ]);
@@ -164,12 +164,12 @@ describe("texts", () => {
     expect(text(["session"], 40, wide).trim()).toBe("漢字漢字漢字漢字漢…");
     expect(text([{ segment: "session", width: 4 }], 40, wide).trim()).toBe("漢…");
     expect(text([{ text: "👩‍👩‍👧‍👦é́x漢", width: 4 }], 10)).toBe(`${"👩‍👩‍👧‍👦é́…"}${" ".repeat(6)}`);
-    const output = () => ({ text: `\x1b[32m${"字".repeat(60)}\x1b[mend`, failed: "" });
+    const output = () => ({ text: `\x1b[32m${"字".repeat(60)}\x1b[mend`, failure: "" });
     expect(text([{ command: ["x"] }], 110, { output }).trim()).toBe(`${"字".repeat(49)}…`);
     expect(text([{ command: ["x"], width: 6 }], 110, { output }).trim()).toBe("字字…");
     expect(
       text([{ command: ["x"], width: 6 }], 110, {
-        output: () => ({ text: "\x1b[31mabc\x1b[mdef", failed: "" }),
+        output: () => ({ text: "\x1b[31mabc\x1b[mdef", failure: "" }),
       }).trim(),
     ).toBe("abcdef");
   });

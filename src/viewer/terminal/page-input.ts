@@ -11,14 +11,14 @@ import type { AcknowledgedInput } from "../../session/acknowledged-input.ts";
 interface PagePort {
   isOver(): boolean;
   /** Keys that this process interprets. */
-  keys(bytes: Uint8Array): void;
+  pushKeys(bytes: Uint8Array): void;
   /** Input that another process of the session has already interpreted. */
-  typed(bytes: Uint8Array): void;
+  sendInput(bytes: Uint8Array): void;
   /** Sends the client an event. */
   sendEvent(event: v.InferInput<typeof AttachEventSchema>): void;
 }
 
-export class Page {
+export class PageInput {
   private readonly client: string;
   /** Its name for people. */
   readonly name: string;
@@ -49,12 +49,12 @@ export class Page {
     if (input === null || this.port.isOver()) return;
     const { number, bytes } = input;
     if (number === 0) {
-      this.port.typed(bytes);
+      this.port.sendInput(bytes);
       return;
     }
     if (number > this.takenInput.newestNumber(this.client)) {
       this.takenInput.acknowledge(this.client, number);
-      this.port.keys(bytes);
+      this.port.pushKeys(bytes);
     }
     if (!this.port.isOver()) this.port.sendEvent({ event: "took", n: this.takenInput.newestNumber(this.client) });
   }

@@ -4,11 +4,11 @@ import type { FrameModes } from "../../protocol/frame.ts";
 import type { Settings } from "../../settings/table.ts";
 
 /** Whether wsh may take the mouse of one terminal, and whether it does so outside of dialogs and copy mode. */
-export class TakenMouse {
+export class MousePolicy {
   constructor(
     private readonly settings: Pick<Settings, "mouse">,
     private readonly viewer: { readonly readOnly: boolean; readonly isComposed: boolean },
-    private readonly shown: { readonly hasSeveral: boolean },
+    private readonly content: { readonly hasSeveralPanes: boolean },
     private readonly session: { readonly status: object | null },
   ) {}
 
@@ -17,16 +17,16 @@ export class TakenMouse {
   }
 
   get isTaken(): boolean {
-    const { settings, viewer, shown, session } = this;
+    const { settings, viewer, content, session } = this;
     if (!this.isAllowed || viewer.readOnly || viewer.isComposed) return false;
-    return settings.mouse === "on" || shown.hasSeveral || session.status !== null;
+    return settings.mouse === "on" || content.hasSeveralPanes || session.status !== null;
   }
 }
 
 /** Mouse mode: none; clicks and the wheel; these and drags. */
-type OwnMouse = 0 | 1000 | 1002;
+type MouseMode = 0 | 1000 | 1002;
 
-export function ownModes(program: FrameModes, mouse: OwnMouse): FrameModes {
+export function elementInputModes(program: FrameModes, mouse: MouseMode): FrameModes {
   return {
     ...program,
     bracketedPaste: true,

@@ -10,14 +10,14 @@ import type { SessionAddress } from "../../session/viewers.ts";
 import type { DisplayedContent } from "./displayed-content.ts";
 import type { PersonKeys } from "./person-keys.ts";
 
-export interface OwnViewPort {
+export interface ControlsPort {
   readonly viewer: number;
   readonly readOnly: boolean;
   readonly by: Acting;
   readonly person: Pick<PersonKeys, "prefix" | "tables" | "copyModeKeys">;
   /** Whether the terminal has NO_COLOR. */
   readonly isPlain: boolean;
-  readonly shown: DisplayedContent;
+  readonly content: DisplayedContent;
   readonly size: Size;
   readonly isOver: boolean;
   readonly instance: Instance;
@@ -45,9 +45,9 @@ export interface OwnViewPort {
   changed(): void;
   rang(): void;
   /** Passes input on to the program below. */
-  typed(bytes: Uint8Array): void;
+  sendInput(bytes: Uint8Array): void;
   /** The same, with mouse reports in cells of the program. */
-  typeTranslated(bytes: Uint8Array): void;
+  sendTranslated(bytes: Uint8Array): void;
   /** The person has copied something. */
   copy(text: string): void;
   /** Asks a page, which has its own dialogs for this. @returns whether the page was asked */

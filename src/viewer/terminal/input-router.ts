@@ -6,14 +6,14 @@ import type { Acting } from "../../protocol/caller.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import { type DisplayedContent, isInaccessible } from "./displayed-content.ts";
-import type { OwnView } from "./own-view.ts";
 import type { Presentation } from "./presentation.ts";
+import type { TerminalControls } from "./terminal-controls.ts";
 import type { TerminalFocus } from "./terminal-focus.ts";
 
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");
 const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 
-interface TypingPort {
+interface InputRouterViewer {
   readonly id: number;
   readonly readOnly: boolean;
   readonly acting: Acting;
@@ -21,16 +21,16 @@ interface TypingPort {
   readonly isOver: boolean;
 }
 
-export class Typing {
+export class InputRouter {
   /** For a view: whether an AI agent types in the session that shows it. */
-  isAgents = false;
+  isTypedByAgent = false;
 
   constructor(
     private readonly session: Session,
-    private readonly shown: DisplayedContent,
-    private readonly viewer: TypingPort,
+    private readonly content: DisplayedContent,
+    private readonly viewer: InputRouterViewer,
     private readonly parts: {
-      readonly ownView: OwnView;
+      readonly controls: TerminalControls;
       readonly focus: TerminalFocus;
       readonly presentation: Presentation;
     },
@@ -38,12 +38,12 @@ export class Typing {
 
   handleInput(bytes: Uint8Array): void {
     const { session, viewer } = this;
-    const { ownView, focus, presentation } = this.parts;
+    const { controls, focus, presentation } = this.parts;
     focus.keyTyped(bytes);
-    if (viewer.isOver || ownView.hold(bytes)) return;
+    if (viewer.isOver || controls.queueInput(bytes)) return;
     const { isShown } = session.questions;
-    if (!isShown && ownView.dialogInput(bytes)) return;
-    if (isShown || !ownView.isInCopyMode) {
+    if (!isShown && controls.handleDialogInput(bytes)) return;
+    if (isShown || !controls.isInCopyMode) {
       if (viewer.readOnly) return;
       if (session.viewers.noteAct(viewer.id)) void session.resize();
       // Only a person may answer a question.
@@ -51,22 +51,22 @@ export class Typing {
       if (session.questions.type(viewer.id, bytes, viewer.size)) return;
     }
     this.sendTranslated(
-      presentation.mode === "render" ? ownView.pointer.translate(bytes, presentation.renderer.offset) : bytes,
+      presentation.mode === "render" ? controls.pointer.translate(bytes, presentation.renderer.offset) : bytes,
     );
   }
 
   /** Input whose mouse reports are in the cells of their target. */
   sendTranslated(bytes: Uint8Array): void {
-    const { session, viewer, shown } = this;
-    const { ownView, presentation } = this.parts;
+    const { session, viewer, content } = this;
+    const { controls, presentation } = this.parts;
     if (bytes.length === 0 || viewer.isOver) return;
-    if (ownView.isInCopyMode && !session.questions.isShown) {
-      ownView.copyModeInput(bytes);
+    if (controls.isInCopyMode && !session.questions.isShown) {
+      controls.handleCopyModeInput(bytes);
       return;
     }
     if (viewer.readOnly) return;
-    if (isInaccessible({ by: viewer.acting, shown })) {
-      ownView.say("this pane belongs to another session, and the token covers one session");
+    if (isInaccessible({ by: viewer.acting, content })) {
+      controls.say("this pane belongs to another session, and the token covers one session");
       return;
     }
     presentation.keyTyped();
@@ -74,22 +74,28 @@ export class Typing {
   }
 
   /** For a view: whether a person in the session that shows it has it on the screen. */
-  watched(on: boolean): void {
+  setWatched(on: boolean): void {
     this.parts.focus.isWatched = on && this.viewer.acting.caller.agent === undefined;
     this.session.viewers.noteWatchedChange();
   }
 
   /** The terminal itself reports gaining or losing the focus: programs that requested it are notified. */
-  focusReported(on: boolean): void {
-    const { viewer, shown } = this;
+  reportFocus(on: boolean): void {
+    const { viewer, content } = this;
     if (viewer.isOver) return;
     this.parts.focus.focusChanged(on);
-    const isTold = shown.modes.focus && !viewer.readOnly && !isInaccessible({ by: viewer.acting, shown });
-    if (isTold) this.sendToProgram(on ? FOCUS_IN : FOCUS_OUT);
+    const isNotified = content.modes.focus && !viewer.readOnly && !isInaccessible({ by: viewer.acting, content });
+    if (isNotified) this.sendToProgram(on ? FOCUS_IN : FOCUS_OUT);
   }
 
   private sendToProgram(bytes: Uint8Array): void {
     const { id, acting } = this.viewer;
-    this.session.typed(id, bytes, this.shown.input, undefined, this.isAgents || acting.caller.agent !== undefined);
+    this.session.typed(
+      id,
+      bytes,
+      this.content.input,
+      undefined,
+      this.isTypedByAgent || acting.caller.agent !== undefined,
+    );
   }
 }

@@ -5,23 +5,23 @@
 import { drawKeyMap, findKeyMapRow, type KeyMapRow, layoutKeyMap } from "../../compositor/key-map.ts";
 import { parseMouseReport } from "../../keys/mouse.ts";
 import type { Frame } from "../../protocol/frame.ts";
-import type { OwnDialog } from "./overlay-layer.ts";
+import type { TerminalDialog } from "./overlay-layer.ts";
 
 /** Lines scrolled per notch of the wheel. */
-const NOTCH = 3;
+const WHEEL_LINES = 3;
 const WHEEL_UP = 64;
-const LEAVING: ReadonlySet<string> = new Set(["Escape", "q", "Enter"]);
+const closingKeys: ReadonlySet<string> = new Set(["Escape", "q", "Enter"]);
 
 /** @param clicked called with the clicked row; null: the row that detaches */
-export function allKeys(
+export function keyTableDialog(
   prefix: string,
   rows: readonly KeyMapRow[],
   clicked: (row: KeyMapRow | null) => void,
-): OwnDialog {
+): TerminalDialog {
   let firstLine = 0;
   const detach = { keys: [prefix], description: "detach" };
-  const isBound = rows.some(({ keys }) => keys.some((key) => key.toLowerCase() === prefix.toLowerCase()));
-  const table: KeyMapRow[] = isBound ? [...rows] : [detach, ...rows];
+  const isPrefixBound = rows.some(({ keys }) => keys.some((key) => key.toLowerCase() === prefix.toLowerCase()));
+  const table: KeyMapRow[] = isPrefixBound ? [...rows] : [detach, ...rows];
   return {
     draw: (frame: Frame, ascii: boolean) =>
       drawKeyMap(frame, table, {
@@ -31,7 +31,7 @@ export function allKeys(
         fillsTerminal: true,
         ascii,
       }),
-    pressed({ kind, parsed, raw }, size) {
+    handleEvent({ kind, parsed, raw }, size) {
       const { lines } = layoutKeyMap(table, size);
       const page = Math.max(1, size.rows - 1);
       const scroll = (step: number): "open" => {
@@ -42,16 +42,17 @@ export function allKeys(
         const report = parseMouseReport(raw);
         if (report === null || report.release) return "open";
         const { button } = report;
-        if (button === WHEEL_UP || button === WHEEL_UP + 1) return scroll(button === WHEEL_UP ? -NOTCH : NOTCH);
-        const at = { row: report.row - 1, col: report.col - 1 };
-        const row = button === 0 ? findKeyMapRow(table, { firstLine, fillsTerminal: true }, size, at) : null;
+        if (button === WHEEL_UP || button === WHEEL_UP + 1)
+          return scroll(button === WHEEL_UP ? -WHEEL_LINES : WHEEL_LINES);
+        const cell = { row: report.row - 1, col: report.col - 1 };
+        const row = button === 0 ? findKeyMapRow(table, { firstLine, fillsTerminal: true }, size, cell) : null;
         if (row === null) return "open";
         clicked(row === detach ? null : row);
         return "closed";
       }
       if (kind !== "key") return kind === "paste" ? "passed" : "open";
       const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, " ": page }[parsed?.key ?? ""];
-      if (step === undefined || lines <= page) return LEAVING.has(parsed?.key ?? "") ? "closed" : "passed";
+      if (step === undefined || lines <= page) return closingKeys.has(parsed?.key ?? "") ? "closed" : "passed";
       return scroll(step);
     },
   };

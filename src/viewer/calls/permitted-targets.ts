@@ -6,10 +6,10 @@ import type { SessionEntry } from "../../registry/directories.ts";
 import { findSession } from "../../registry/registry.ts";
 
 /** The process of a target, if the caller may know of it. @throws WshError session_not_found */
-export function findOwn(instance: Instance, { caller: { only } }: Acting, target: string): SessionEntry {
+export function findPermittedSession(instance: Instance, { caller: { only } }: Acting, target: string): SessionEntry {
   const parsed = parseTarget(target);
   const entry = findSession(instance, parsed);
-  const isOwn = only === undefined || (entry.session !== null && sessionId(entry.session) === only);
-  if (!isOwn) throw notFound(parsed, instance.name);
+  const isPermitted = only === undefined || (entry.session !== null && sessionId(entry.session) === only);
+  if (!isPermitted) throw notFound(parsed, instance.name);
   return entry;
 }

@@ -13,10 +13,10 @@ import { agentOfCaller } from "../../protocol/owner.ts";
 import { cleanPaste, pasteBytes } from "../../protocol/pasted-text.ts";
 import type { Question } from "../../protocol/question.ts";
 import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/destinations.ts";
-import { allKeys } from "./all-keys.ts";
+import type { ControlsPort } from "./controls-port.ts";
+import { keyTableDialog } from "./key-table-dialog.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
-import type { OverlayLayer, OwnDialog } from "./overlay-layer.ts";
-import type { OwnViewPort } from "./own-port.ts";
+import type { OverlayLayer, TerminalDialog } from "./overlay-layer.ts";
 
 const switchers = {
   "view.windows": "windows",
@@ -25,21 +25,21 @@ const switchers = {
 } as const satisfies Readonly<Record<string, SwitcherScope>>;
 
 /** Services of the view for its operations. */
-interface OwnActions {
-  look(input: CopyModeInput): Promise<void>;
+interface ViewActions {
+  openCopyMode(input: CopyModeInput): Promise<void>;
   press(key: BoundKey): void;
   runLine(line: string, signal: AbortSignal, answer?: string): Promise<unknown>;
-  offer(menu: Menu): void;
+  openMenu(menu: Menu): void;
   ask(question: Question, act: (answer: Answer) => Promise<void>): void;
   /** Later input is typed at the destination. */
-  lead(work: () => Promise<void>): void;
+  navigate(work: () => Promise<void>): void;
 }
 
-export class OwnOperations {
+export class ViewOperations {
   constructor(
-    private readonly port: OwnViewPort,
+    private readonly port: ControlsPort,
     private readonly overlayLayer: OverlayLayer,
-    private readonly ui: OwnActions,
+    private readonly actions: ViewActions,
   ) {}
 
   /** @throws WshError of the operation */
@@ -47,7 +47,7 @@ export class OwnOperations {
     const { port } = this;
     switch (operation) {
       case "view.copy_mode":
-        return this.ui.look(port.person.copyModeKeys);
+        return this.actions.openCopyMode(port.person.copyModeKeys);
       case "view.paste":
         return this.paste(undefined);
       case "view.paste_image":
@@ -62,64 +62,69 @@ export class OwnOperations {
       case "view.command":
         return this.showPalette();
       case "view.go":
-        return this.goTo(target ?? "");
+        return this.goToTarget(target ?? "");
       case "view.keys":
         return this.showKeys();
       case "view.detach":
         return port.detach();
       case "view.ask":
-        return this.askFor(input);
+        return this.askForText(input);
       case "view.session":
         return this.nextSession(input.to);
       case "view.alert":
-        return this.toAlert(input.to === "next" ? 1 : -1);
+        return this.goToAlert(input.to === "next" ? 1 : -1);
       case "view.pane_numbers": {
-        const { paneNumbers } = await import("./pane-numbers.ts");
-        return this.overlayLayer.show(paneNumbers(port, () => this.overlayLayer.hide()));
+        const { paneNumbersDialog } = await import("./pane-numbers.ts");
+        return this.overlayLayer.show(paneNumbersDialog(port, () => this.overlayLayer.hide()));
       }
       case "view.clients":
         return this.showClients();
       case "view.find":
-        return this.find(String(input.text));
+        return this.findWindows(String(input.text));
       case "view.mark":
       case "view.unmark":
-        return this.mark(operation === "view.mark");
+        return this.markPane(operation === "view.mark");
       case "view.swap_marked":
       case "view.join_marked":
-        return this.withMarked(operation === "view.swap_marked");
+        return this.useMarkedPane(operation === "view.swap_marked");
       case "view.info":
-        return this.overlayLayer.say(this.sessionText());
+        return this.overlayLayer.say(this.describePosition());
       case "view.redraw":
         return port.redraw();
       case "view.menu":
-        return this.ui.offer(input.of === "pane" ? paneMenu : statusMenu(input.of === "window" ? "window" : "session"));
+        return this.actions.openMenu(
+          input.of === "pane" ? paneMenu : statusMenu(input.of === "window" ? "window" : "session"),
+        );
       case "view.table":
         // The reader of keys has already entered the table.
         return;
       case "view.run":
-        return (await import("./run.ts")).run(input, { ...port, say: (text) => this.overlayLayer.say(text) });
+        return (await import("./run-program.ts")).runProgram(input, {
+          ...port,
+          say: (text) => this.overlayLayer.say(text),
+        });
       case "view.send_prefix": {
         const { encodeKeys } = await import("../../keys/encode.ts");
         const { parseKeyName } = await import("../../keys/parse-name.ts");
-        return port.typed(encodeKeys([parseKeyName(port.person.prefix)], { ...port.shown.modes }));
+        return port.sendInput(encodeKeys([parseKeyName(port.person.prefix)], { ...port.content.modes }));
       }
     }
   }
 
-  private askFor({ do: line, question: asked, prepared = "" }: Readonly<Record<string, unknown>>): void {
-    const begin = prepared === "session" ? this.port.session.name : String(prepared);
-    const question: Question = { kind: "text", question: String(asked), detail: "", prepared: begin };
-    this.ui.ask(question, async (answer) => {
+  private askForText({ do: line, question: asked, prepared = "" }: Readonly<Record<string, unknown>>): void {
+    const initialText = prepared === "session" ? this.port.session.name : String(prepared);
+    const question: Question = { kind: "text", question: String(asked), detail: "", prepared: initialText };
+    this.actions.ask(question, async (answer) => {
       if (typeof answer === "string" && answer !== "")
-        await this.ui.runLine(String(line), new AbortController().signal, answer);
+        await this.actions.runLine(String(line), new AbortController().signal, answer);
     });
   }
 
   private async nextSession(to: unknown): Promise<void> {
     const { instance, by } = this.port;
-    const { destinations } = await import("../switcher/destinations.ts");
-    const all = (await destinations(instance, "sessions", by)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const others = all.filter(({ number }) => number !== this.number);
+    const { listDestinations } = await import("../switcher/destinations.ts");
+    const all = (await listDestinations(instance, "sessions", by)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const others = all.filter(({ number }) => number !== this.sessionNumber);
     let other = others.at(0);
     if (to === "last") {
       const [{ lastAttached }, { eventsDir }] = await Promise.all([
@@ -129,21 +134,21 @@ export class OwnOperations {
       const last = lastAttached(eventsDir(instance), new Set(others.map(({ target }) => target)));
       other = others.find(({ target }) => target === last);
     } else if (others.length > 0) {
-      const index = all.findIndex(({ number }) => number === this.number) + (to === "next" ? 1 : -1);
+      const index = all.findIndex(({ number }) => number === this.sessionNumber) + (to === "next" ? 1 : -1);
       other = all.at(index % all.length);
     }
     if (other === undefined) this.overlayLayer.say("there is no other session");
     else await this.show(other);
   }
 
-  private async toAlert(step: 1 | -1): Promise<void> {
+  private async goToAlert(step: 1 | -1): Promise<void> {
     const { windows, status } = this.port.session;
-    const active = this.port.shown.mouseTargets.active;
-    const here = windows.findIndex(({ panes }) => panes.some(({ id }) => id === active));
+    const active = this.port.content.mouseTargets.active;
+    const windowIndex = windows.findIndex(({ panes }) => panes.some(({ id }) => id === active));
     for (let count = 1; count < windows.length; count++) {
-      const window = windows.at((here + step * count) % windows.length);
+      const window = windows.at((windowIndex + step * count) % windows.length);
       if (window === undefined || status?.isMarked(window.id) !== true) continue;
-      await this.ui.runLine(`window.select index=${window.index}`, new AbortController().signal);
+      await this.actions.runLine(`window.select index=${window.index}`, new AbortController().signal);
       return;
     }
     this.overlayLayer.say("no window needs you");
@@ -154,45 +159,49 @@ export class OwnOperations {
     if (readOnly) throw new WshError("access_denied", "a read-only terminal cannot disconnect others");
     const { clientsSource } = await import("../switcher/clients.ts");
     const source = clientsSource(session, viewer);
-    await this.choose(source, async (row) => source.close(row));
+    await this.openSwitcher(source, async (row) => source.close(row));
   }
 
-  private async find(text: string): Promise<void> {
+  private async findWindows(text: string): Promise<void> {
     const { instance, by } = this.port;
     const { placesSource } = await import("../switcher/destinations.ts");
-    const { foundSource } = await import("../switcher/search-results.ts");
-    const source = await foundSource(placesSource(instance, "windows", by), this.number, text);
+    const { searchSource } = await import("../switcher/search-results.ts");
+    const source = await searchSource(placesSource(instance, "windows", by), this.sessionNumber, text);
     const rows = await source.list();
-    const [only] = rows;
-    if (only === undefined) this.overlayLayer.say(`no window has '${text}'`);
-    else if (rows.length === 1) await this.show(only);
-    else await this.choose(source, (row) => this.show(row));
+    const [onlyRow] = rows;
+    if (onlyRow === undefined) this.overlayLayer.say(`no window has '${text}'`);
+    else if (rows.length === 1) await this.show(onlyRow);
+    else await this.openSwitcher(source, (row) => this.show(row));
   }
 
-  private mark(on: boolean): void {
-    const { active } = this.port.shown.mouseTargets;
+  private markPane(isMarking: boolean): void {
+    const { active } = this.port.content.mouseTargets;
     const { session, readOnly } = this.port;
     if (readOnly) throw new WshError("access_denied", "a read-only terminal cannot mark a pane");
-    session.markedPane = on && session.markedPane !== active ? active : null;
+    session.markedPane = isMarking && session.markedPane !== active ? active : null;
     session.events.emit("info", undefined);
     this.overlayLayer.say(session.markedPane === null ? "no pane is marked" : `pane ${active} is marked`);
   }
 
-  private async withMarked(swaps: boolean): Promise<void> {
+  private async useMarkedPane(swaps: boolean): Promise<void> {
     const { port } = this;
     const { markedPane } = port.session;
-    const { active } = port.shown.mouseTargets;
+    const { active } = port.content.mouseTargets;
     if (markedPane === null || markedPane === active) throw new WshError("pane_not_found", "no other pane is marked");
     port.session.markedPane = null;
     port.session.events.emit("info", undefined);
-    if (swaps) await this.ui.runLine(`pane.swap with=${markedPane}`, new AbortController().signal);
-    else await this.ui.runLine(`pane.move session=${markedPane} to=${active} focus=true`, new AbortController().signal);
+    if (swaps) await this.actions.runLine(`pane.swap with=${markedPane}`, new AbortController().signal);
+    else
+      await this.actions.runLine(
+        `pane.move session=${markedPane} to=${active} focus=true`,
+        new AbortController().signal,
+      );
   }
 
   /** The text of tmux's display-message. */
-  private sessionText(): string {
-    const { session, shown } = this.port;
-    const { active } = shown.mouseTargets;
+  private describePosition(): string {
+    const { session, content } = this.port;
+    const { active } = content.mouseTargets;
     const window = session.windows.find(({ panes }) => panes.some(({ id }) => id === active));
     const pane = window?.panes.find(({ id }) => id === active);
     return `[${session.name}] ${window?.index}:${window?.name}, pane ${pane?.index} (${active}), ${pane?.cwd ?? ""}`;
@@ -201,12 +210,12 @@ export class OwnOperations {
   private async showPalette(): Promise<void> {
     const { port, overlayLayer } = this;
     // Loaded on the first call of an operation by name.
-    const { openPalette } = await import("../palette/open.ts");
-    const palette: OwnDialog = openPalette({
+    const { openPalette } = await import("../palette/open-palette.ts");
+    const palette: TerminalDialog = openPalette({
       ...port,
       bindings: port.person.tables.prefix,
-      remembers: isUnlimited(port.by) && (port.session.isPrivate ? "here" : "always"),
-      run: (line, signal) => this.ui.runLine(line, signal),
+      lineStorage: isUnlimited(port.by) && (port.session.isPrivate ? "here" : "always"),
+      run: (line, signal) => this.actions.runLine(line, signal),
       closed: (message) => {
         overlayLayer.hide(palette);
         if (message !== null) overlayLayer.say(message);
@@ -216,34 +225,34 @@ export class OwnOperations {
   }
 
   /** Goes to a session, window or pane. @throws WshError session_not_found, pane_not_found, nested_session */
-  private async goTo(target: string): Promise<void> {
-    const { placeOf } = await import("../switcher/destinations.ts");
-    await this.show(await placeOf(this.port.instance, target, this.port.by));
+  private async goToTarget(target: string): Promise<void> {
+    const { findPlace } = await import("../switcher/destinations.ts");
+    await this.show(await findPlace(this.port.instance, target, this.port.by));
   }
 
   /** Shows a place in this terminal. @throws WshError of its session, nested_session */
   private async show(place: SwitcherRow): Promise<void> {
     if (!this.port.readOnly) await this.focus(place);
-    if (place.number !== this.number) await this.port.go(place);
+    if (place.number !== this.sessionNumber) await this.port.go(place);
   }
 
   /** In a terminal with its own focus, only that focus moves. @throws WshError of the place's session */
   private async focus(place: SwitcherRow): Promise<void> {
-    const { shown } = this.port;
-    if (shown.isIndependent === true && place.number === this.number && place.kind !== "session")
-      shown.mouseTargets.select(place.pane);
+    const { content } = this.port;
+    if (content.isIndependent === true && place.number === this.sessionNumber && place.kind !== "session")
+      content.mouseTargets.select(place.pane);
     else await (await import("../switcher/destinations.ts")).focus(place, this.port.by);
   }
 
   /** Number of the displayed session. */
-  private get number(): number {
+  private get sessionNumber(): number {
     return Number(this.port.session.id.slice(2));
   }
 
   private showKeys(): void {
     const { port } = this;
     const { prefix, tables } = port.person;
-    const keys = allKeys(prefix, bindingRows(tables.prefix), (row) => {
+    const keys = keyTableDialog(prefix, bindingRows(tables.prefix), (row) => {
       if (row === null) {
         port.detach();
         return;
@@ -252,35 +261,35 @@ export class OwnOperations {
       const bindings = [...tables.prefix].filter(([, { description }]) => description === row.description);
       const [first] = bindings;
       if (first !== undefined && new Set(bindings.map(([, { input }]) => JSON.stringify(input))).size === 1)
-        this.ui.press({ table: "prefix", key: first[0], bytes: [] });
+        this.actions.press({ table: "prefix", key: first[0], bytes: [] });
     });
     this.overlayLayer.show(keys);
   }
 
   private async showPlaces(kind: SwitcherScope): Promise<void> {
     const { placesSource } = await import("../switcher/destinations.ts");
-    await this.choose(placesSource(this.port.instance, kind, this.port.by), (place) => this.show(place));
+    await this.openSwitcher(placesSource(this.port.instance, kind, this.port.by), (place) => this.show(place));
   }
 
   private async showBuffers(): Promise<void> {
     const { buffers } = this.port.session;
     requireAllSessions(this.port.by, "view.buffers");
     const { buffersSource } = await import("../switcher/buffers.ts");
-    await this.choose(buffersSource(buffers), async ({ target }) => this.paste(target));
+    await this.openSwitcher(buffersSource(buffers), async ({ target }) => this.paste(target));
   }
 
   /** @param go the action of Enter on a row */
-  private async choose(source: SwitcherSource, go: (row: SwitcherRow) => Promise<void>): Promise<void> {
+  private async openSwitcher(source: SwitcherSource, go: (row: SwitcherRow) => Promise<void>): Promise<void> {
     const { port, overlayLayer } = this;
     // Loaded on first use of the switcher.
     const { Switcher } = await import("../switcher/switcher.ts");
-    const switcher: OwnDialog = new Switcher(source, {
+    const switcher: TerminalDialog = new Switcher(source, {
       readOnly: port.readOnly,
-      here: () => this.number,
+      currentSession: () => this.sessionNumber,
       changed: () => port.changed(),
       say: (text) => overlayLayer.say(text),
-      go: (row) => this.ui.lead(() => go(row)),
-      typed: (bytes) => port.typed(bytes),
+      go: (row) => this.actions.navigate(() => go(row)),
+      sendInput: (bytes) => port.sendInput(bytes),
       onClosed: () => overlayLayer.hide(switcher),
     });
     overlayLayer.show(switcher);
@@ -294,6 +303,6 @@ export class OwnOperations {
     const { port } = this;
     requireAllSessions(port.by, "view.paste");
     const { text } = port.session.buffers.forPaste(name, agentOfCaller(port.by.caller) !== null);
-    if (!port.readOnly) port.typed(pasteBytes(cleanPaste(text), port.shown.modes.bracketedPaste));
+    if (!port.readOnly) port.sendInput(pasteBytes(cleanPaste(text), port.content.modes.bracketedPaste));
   }
 }

@@ -9,7 +9,7 @@
  * picture, and compares.
  */
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
-import type { PersonTerminal } from "./direct-terminal.ts";
+import type { DirectTerminal } from "./direct-terminal.ts";
 
 const encoder = new TextEncoder();
 
@@ -22,27 +22,27 @@ export class RenderedTerminal {
 
   /**
    * @param terminal null: only the client writes there
-   * @param ahead sends an echo to a session with a view of this one; null: the client is not a view
+   * @param sendAhead sends an echo to a session with a view of this one; null: the client is not a view
    */
   constructor(
-    private readonly terminal: PersonTerminal | null,
+    private readonly terminal: DirectTerminal | null,
     private readonly send: (update: FrameUpdate) => void,
-    private readonly ahead: ((bytes: Uint8Array) => void) | null = null,
+    private readonly sendAhead: ((bytes: Uint8Array) => void) | null = null,
   ) {}
 
   /** The client has rendered this many pictures, and nothing is pending for the terminal. */
-  confirmed(pictures: number): void {
+  confirm(pictures: number): void {
     this.shownCount = Math.max(this.shownCount, pictures);
   }
 
   /** Number of sent pictures that are not known to be shown. */
   get unconfirmed(): number {
     // A composing client confirms no pictures.
-    return this.ahead === null ? this.sentCount - Math.max(0, this.shownCount) : 0;
+    return this.sendAhead === null ? this.sentCount - Math.max(0, this.shownCount) : 0;
   }
 
   /** Another process has the terminal: its content is unknown until it is repainted. */
-  contentUnknown(): void {
+  markUnknown(): void {
     this.shownCount = -1;
   }
 
@@ -60,35 +60,35 @@ export class RenderedTerminal {
   get isCurrent(): boolean {
     const { terminal } = this;
     // Messages arrive in order: every picture precedes the echo.
-    if (this.ahead !== null) return true;
+    if (this.sendAhead !== null) return true;
     return terminal !== null && this.shownCount === this.sentCount && terminal.output.pending === 0 && terminal.isHeld;
   }
 
   /** Writes characters that will most likely be the only change in the next picture. Call only while it is current. */
   writeAhead(bytes: Uint8Array): void {
     this.writtenAhead = Buffer.from(bytes).toString("latin1");
-    if (this.ahead === null) this.terminal?.echo(bytes);
-    else this.ahead(bytes);
+    if (this.sendAhead === null) this.terminal?.echo(bytes);
+    else this.sendAhead(bytes);
   }
 
   /** Something else was sent through the client, which confirms it like a picture. */
-  sentOther(): void {
+  countSent(): void {
     this.sentCount++;
   }
 
   /** @param typed the whole change, if it is the typed text */
   show(update: FrameUpdate, typed: string): void {
-    const { writtenAhead, ahead } = this;
+    const { writtenAhead, sendAhead } = this;
     this.forget();
-    const rest = typed.startsWith(writtenAhead) ? typed.slice(writtenAhead.length) : null;
-    if (ahead !== null) {
+    const unwritten = typed.startsWith(writtenAhead) ? typed.slice(writtenAhead.length) : null;
+    if (sendAhead !== null) {
       this.send(update);
       return;
     }
-    const isTyped = typed !== "" && rest !== null && this.isCurrent;
+    const isTyped = typed !== "" && unwritten !== null && this.isCurrent;
     this.sentCount++;
     if (isTyped) {
-      if (rest !== "") this.terminal?.echo(encoder.encode(rest));
+      if (unwritten !== "") this.terminal?.echo(encoder.encode(unwritten));
       this.shownCount = this.sentCount;
       this.send({ ...update, shown: true });
     } else this.send(writtenAhead === "" ? update : { ...update, shown: false });

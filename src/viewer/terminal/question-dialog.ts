@@ -9,16 +9,16 @@ import type { Frame } from "../../protocol/frame.ts";
 import type { Question } from "../../protocol/question.ts";
 import type { Size } from "../../protocol/size.ts";
 import { type DialogState, dialogContent, dialogState, handleEvent } from "../../session/questions/dialog.ts";
-import type { OwnDialog } from "./overlay-layer.ts";
+import type { TerminalDialog } from "./overlay-layer.ts";
 
-export class AskDialog implements OwnDialog {
+export class QuestionDialog implements TerminalDialog {
   private state: DialogState;
 
-  /** @param answered called once, unless the question is dismissed */
+  /** @param onAnswer called once, unless the question is dismissed */
   constructor(
     private readonly question: Question,
     private readonly title: string,
-    private readonly answered: (answer: Answer) => void,
+    private readonly onAnswer: (answer: Answer) => void,
   ) {
     this.state = dialogState(question);
   }
@@ -27,9 +27,9 @@ export class AskDialog implements OwnDialog {
     return drawDialog(frame, layoutDialog(this.content, frame), ascii);
   }
 
-  pressed(event: InputEvent, size: Size): "open" | "closed" {
+  handleEvent(event: InputEvent, size: Size): "open" | "closed" {
     const step = handleEvent(this.question, this.state, event, layoutDialog(this.content, size));
-    if (step.type === "answered") this.answered(step.answer);
+    if (step.type === "answered") this.onAnswer(step.answer);
     if (step.type === "changed") this.state = step.state;
     return step.type === "answered" || step.type === "dismissed" ? "closed" : "open";
   }

@@ -17,18 +17,18 @@ import { describeCopy } from "../../session/paste-buffers.ts";
 import type { StatusTarget } from "../../session/types.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
 import type { OpenedView } from "../../session/viewers.ts";
-import { AskDialog } from "./ask-dialog.ts";
 import { BoundKeys } from "./bound-keys.ts";
+import type { ControlsPort } from "./controls-port.ts";
 import { PaneCopyMode } from "./copy-mode.ts";
 import { isInaccessible } from "./displayed-content.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
 import { type LayerPicture, OverlayLayer } from "./overlay-layer.ts";
-import { OwnOperations } from "./own-operations.ts";
-import type { OwnViewPort } from "./own-port.ts";
 import { Pointer } from "./pointer.ts";
+import { QuestionDialog } from "./question-dialog.ts";
+import { ViewOperations } from "./view-operations.ts";
 
 /** Operations for which a page has its own dialogs. */
-const pagesOwn: ReadonlySet<ViewOperation> = new Set([
+const pageOperations: ReadonlySet<ViewOperation> = new Set([
   ...(["view.detach", "view.copy_mode", "view.windows", "view.sessions", "view.agents"] as const),
   ...(["view.command", "view.go", "view.keys", "view.buffers"] as const),
 ]);
@@ -38,52 +38,52 @@ function loadCalls(): Promise<typeof import("../palette/calls.ts")> {
   return import("../palette/calls.ts");
 }
 
-export class OwnView {
+export class TerminalControls {
   /** The mouse of this terminal. */
   readonly pointer: Pointer;
   private readonly overlayLayer: OverlayLayer;
   private readonly copyMode: PaneCopyMode;
-  private readonly operations: OwnOperations;
-  readonly bound: BoundKeys;
+  private readonly operations: ViewOperations;
+  readonly boundKeys: BoundKeys;
   /** Splits input while a dialog is open. */
-  private readonly dialogKeys: ViewerKeys;
+  private readonly dialogInput: ViewerKeys;
 
-  constructor(private readonly port: OwnViewPort) {
+  constructor(private readonly port: ControlsPort) {
     const changed = (): void => port.changed();
-    this.copyMode = new PaneCopyMode(port.shown, port.viewer, {
+    this.copyMode = new PaneCopyMode(port.content, port.viewer, {
       changed,
-      copied: (text) => this.copied(text),
+      copied: (text) => this.handleCopy(text),
       say: (text) => this.overlayLayer.say(text),
-      typed: (bytes) => port.typed(bytes),
+      sendInput: (bytes) => port.sendInput(bytes),
       mayShare: (pane) => !port.readOnly && !isInaccessible(port, pane),
       mouse: port.mouse,
       isPlain: port.isPlain,
     });
     this.pointer = this.makePointer();
     this.overlayLayer = new OverlayLayer({ ...port, copyMode: this.copyMode, changed });
-    this.dialogKeys = new ViewerKeys(
+    this.dialogInput = new ViewerKeys(
       systemClock,
       (events) => {
-        for (const bytes of this.overlayLayer.pressed(events, port.size)) port.typed(bytes);
+        for (const bytes of this.overlayLayer.handleEvents(events, port.size)) port.sendInput(bytes);
       },
       0,
     );
-    this.operations = new OwnOperations(port, this.overlayLayer, {
-      look: (input) => this.look(input),
+    this.operations = new ViewOperations(port, this.overlayLayer, {
+      openCopyMode: (input) => this.openCopyMode(input),
       press: (key) => this.press(key),
       runLine: (line, signal, answer) => this.runLine(line, signal, answer),
-      offer: (menu) => this.offer(menu),
+      openMenu: (menu) => this.openMenu(menu),
       ask: (question, act) => this.ask(question, port.session.name, act),
-      lead: (work) => this.bound.lead(work),
+      navigate: (work) => this.boundKeys.navigate(work),
     });
-    this.bound = new BoundKeys({
+    this.boundKeys = new BoundKeys({
       get isOver() {
         return port.isOver;
       },
-      means: (key) => this.bindingOf(key) !== null,
-      perform: (key) => this.perform(key),
+      isBound: (key) => this.currentBinding(key) !== null,
+      perform: (key) => this.runKey(key),
       failed: (error) => this.showError(error),
-      typed: (bytes) => port.typed(bytes),
+      sendInput: (bytes) => port.sendInput(bytes),
     });
   }
 
@@ -93,37 +93,37 @@ export class OwnView {
   }
 
   /** Queued input. */
-  get queuedInput(): BoundKeys["rest"] {
-    return [...this.bound.rest, ...(this.overlayLayer.dialog?.rest ?? [])];
+  get queuedInput(): BoundKeys["queuedInput"] {
+    return [...this.boundKeys.queuedInput, ...(this.overlayLayer.dialog?.queuedInput ?? [])];
   }
 
   /** Whether nothing here takes input. */
   get isIdle(): boolean {
-    return this.topLayer === null && this.bound.isIdle;
+    return this.topLayer === null && this.boundKeys.isIdle;
   }
 
-  showMap(table: string | null): void {
-    this.overlayLayer.showMap(table);
+  showKeyTable(table: string | null): void {
+    this.overlayLayer.showKeyTable(table);
   }
 
   press(key: BoundKey): void {
-    this.bound.press(key);
+    this.boundKeys.press(key);
   }
 
   /** Whether keys without the prefix may be bound now: no dialog, question or caller takes them. */
-  get isFree(): boolean {
+  get acceptsBoundKeys(): boolean {
     return this.overlayLayer.dialog === null && !this.port.session.questions.isShown;
   }
 
   /** @returns whether the input waits for an earlier key's operation */
-  hold(bytes: Uint8Array): boolean {
-    return this.bound.hold(bytes);
+  queueInput(bytes: Uint8Array): boolean {
+    return this.boundKeys.queueInput(bytes);
   }
 
   /** @returns whether the input is for this terminal's own dialog */
-  dialogInput(bytes: Uint8Array): boolean {
+  handleDialogInput(bytes: Uint8Array): boolean {
     if (this.overlayLayer.dialog === null) return false;
-    this.dialogKeys.push(this.port.viewer, bytes);
+    this.dialogInput.push(this.port.viewer, bytes);
     return true;
   }
 
@@ -133,7 +133,7 @@ export class OwnView {
   }
 
   /** Handles input typed while `isInCopyMode`; mouse reports are in the pane's cells. */
-  copyModeInput(bytes: Uint8Array): void {
+  handleCopyModeInput(bytes: Uint8Array): void {
     this.copyMode.push(bytes);
   }
 
@@ -147,14 +147,14 @@ export class OwnView {
   }
 
   /** Opens copy mode. */
-  look(input: unknown): Promise<void> {
+  openCopyMode(input: unknown): Promise<void> {
     return this.copyMode.begin(v.parse(CopyModeInputSchema, input));
   }
 
   /** Asks about a key that was pressed here; an error of `act` is shown like a key's. */
   ask(question: Question, title: string, act: (answer: Answer) => Promise<void>): void {
-    const answered = (answer: Answer): void => this.bound.lead(() => act(answer));
-    this.overlayLayer.show(new AskDialog(question, title, answered));
+    const answered = (answer: Answer): void => this.boundKeys.navigate(() => act(answer));
+    this.overlayLayer.show(new QuestionDialog(question, title, answered));
   }
 
   say(text: string): void {
@@ -164,97 +164,98 @@ export class OwnView {
   close(): void {
     this.overlayLayer.close();
     this.copyMode.close();
-    this.dialogKeys.dispose();
+    this.dialogInput.dispose();
   }
 
   private makePointer(): Pointer {
     const { port, copyMode } = this;
     return new Pointer({
-      pointed: port.shown.mouseTargets,
+      targets: port.content.mouseTargets,
       get isInCopyMode() {
         return copyMode.isOn;
       },
-      get isOn() {
+      get handlesMouse() {
         return port.mouse.isTaken;
       },
       get copyModeKeys() {
         return port.person.copyModeKeys;
       },
-      isOthers: (pane) => isInaccessible(port, pane),
+      isInaccessible: (pane) => isInaccessible(port, pane),
       get top() {
-        return (port.shown.layout ?? port.session.layout).top;
+        return (port.content.layout ?? port.session.layout).top;
       },
       statusAt: (row, col) => port.statusAt(row, col),
       openCopyMode: (input, pane) => copyMode.begin(input, pane),
-      statusLineUsed: (target, what) => this.statusLineUsed(target, what),
-      openMenu: () => this.offer(paneMenu),
-      typed: (bytes) => port.typeTranslated(bytes),
+      useStatusLine: (target, gesture) => this.useStatusLine(target, gesture),
+      openMenu: () => this.openMenu(paneMenu),
+      sendInput: (bytes) => port.sendTranslated(bytes),
     });
   }
 
   /** The status line was clicked. */
-  private statusLineUsed(target: StatusTarget, what: "left" | "right" | "up" | "down"): void {
-    if (what === "up" || what === "down")
-      void this.performLine(`window.select to=${what === "up" ? "previous" : "next"}`);
+  private useStatusLine(target: StatusTarget, gesture: "left" | "right" | "up" | "down"): void {
+    if (gesture === "up" || gesture === "down")
+      void this.runClickedLine(`window.select to=${gesture === "up" ? "previous" : "next"}`);
     else if (target.kind === "window") {
-      const shown = target.active ? Promise.resolve() : this.performLine(`window.select index=${target.index}`);
-      if (what === "right") void shown.then(() => this.offer(statusMenu(target.kind)));
-    } else if (what === "right") this.offer(statusMenu(target.kind));
-    else if (target.kind !== "line") void this.performLine(target.kind === "agents" ? "view.agents" : "view.windows");
+      const selected = target.active ? Promise.resolve() : this.runClickedLine(`window.select index=${target.index}`);
+      if (gesture === "right") void selected.then(() => this.openMenu(statusMenu(target.kind)));
+    } else if (gesture === "right") this.openMenu(statusMenu(target.kind));
+    else if (target.kind !== "line")
+      void this.runClickedLine(target.kind === "agents" ? "view.agents" : "view.windows");
   }
 
-  private offer({ title, items }: Menu): void {
+  private openMenu({ title, items }: Menu): void {
     const choices = items.map(({ description }) => description);
     const question = { kind: "choice", question: "", detail: "", choices, multiple: false, chosen: [] } as const;
     this.overlayLayer.show(
-      new AskDialog(question, title, (answer) => {
+      new QuestionDialog(question, title, (answer) => {
         const chosen = items.find(({ description }) => description === answer);
-        if (chosen !== undefined) void this.performLine(chosen.line);
+        if (chosen !== undefined) void this.runClickedLine(chosen.line);
       }),
     );
   }
 
   /** Runs a click's operation, and shows its error. */
-  private async performLine(line: string): Promise<void> {
+  private async runClickedLine(line: string): Promise<void> {
     await this.runLine(line, new AbortController().signal).catch((error) => this.showError(error));
   }
 
   /** The current binding of a key: "unbound" after the prefix is reported; null: without the prefix it is typed. */
-  private bindingOf({ table, key }: BoundKey): Binding | "unbound" | null {
+  private currentBinding({ table, key }: BoundKey): Binding | "unbound" | null {
     const { port } = this;
     const { tables, copyModeKeys: preset } = port.person;
     if (table !== "root") return tables.get(table)?.get(key) ?? "unbound";
-    if (!this.isFree) return null;
+    if (!this.acceptsBoundKeys) return null;
     const root = tables.root.get(key) ?? null;
-    if (!this.copyMode.isOn && !port.shown.mouseTargets.isInCopyMode(port.shown.mouseTargets.active)) return root;
+    if (!this.copyMode.isOn && !port.content.mouseTargets.isInCopyMode(port.content.mouseTargets.active)) return root;
     return tables.copy.get(key) ?? (copyModeKeys(preset.keys, preset.bound)[key] == null ? root : null);
   }
 
-  private async perform(pressed: BoundKey): Promise<void> {
+  private async runKey(pressed: BoundKey): Promise<void> {
     const { port, overlayLayer } = this;
     overlayLayer.hide();
-    const binding = this.bindingOf(pressed);
+    const binding = this.currentBinding(pressed);
     const { table, key } = pressed;
     const where = table === "prefix" ? `${port.person.prefix} ${keyLabel(key)}` : `${keyLabel(key)} (${table})`;
     if (binding === "unbound") overlayLayer.say(`${where} is not bound; ${port.person.prefix} ? shows all keys`);
-    else if (binding !== null) await this.carryOutAll(binding);
+    else if (binding !== null) await this.runCalls(binding);
   }
 
   /** The first call that fails ends the sequence, as does one whose question waits for the person. */
-  private async carryOutAll(binding: Binding): Promise<void> {
+  private async runCalls(binding: Binding): Promise<void> {
     for (const call of callsOf(binding)) {
       if (this.port.isOver) return;
-      await this.carryOut({ ...call, description: binding.description }, new AbortController().signal);
+      await this.runCall({ ...call, description: binding.description }, new AbortController().signal);
     }
   }
 
   /** @returns the answer, if the person should see it; else null @throws WshError */
-  private async runLine(line: string, signal: AbortSignal, answered: string | null = null): Promise<unknown> {
-    const { bindingOfPaletteLine, forReading } = await loadCalls();
-    const binding = bindingOfPaletteLine(line, answered);
+  private async runLine(line: string, signal: AbortSignal, answerText: string | null = null): Promise<unknown> {
+    const { parsePaletteLine, answerToShow } = await loadCalls();
+    const binding = parsePaletteLine(line, answerText);
     try {
-      const answer = await this.carryOut(binding, signal);
-      return forReading(binding, answer);
+      const answer = await this.runCall(binding, signal);
+      return answerToShow(binding, answer);
     } catch (thrown) {
       // Nothing is open that could show the error.
       if (this.overlayLayer.dialog !== null || this.port.isOver) throw thrown;
@@ -263,13 +264,14 @@ export class OwnView {
     }
   }
 
-  private async carryOut(binding: Binding, signal: AbortSignal): Promise<unknown> {
+  private async runCall(binding: Binding, signal: AbortSignal): Promise<unknown> {
     const { port, overlayLayer } = this;
     const { operation, input, target } = binding;
     if (isViewOperation(operation)) {
       // The destination is looked up first.
       if (operation !== "view.go") overlayLayer.hide();
-      if (!pagesOwn.has(operation) || !port.askPage(operation)) await this.operations.run(operation, { input, target });
+      if (!pageOperations.has(operation) || !port.askPage(operation))
+        await this.operations.run(operation, { input, target });
       return null;
     }
     if (target === undefined && !isForServer(operation)) return port.operate(binding, signal);
@@ -286,7 +288,7 @@ export class OwnView {
     this.overlayLayer.say(WshError.from(error).message);
   }
 
-  private copied(text: string): void {
+  private handleCopy(text: string): void {
     this.port.copy(text);
     this.overlayLayer.say(describeCopy(text));
   }

@@ -3,12 +3,12 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Bindings } from "../../keys/bindings.ts";
 import { parseCommandLine } from "../../keys/line.ts";
 import type { Acting } from "../../protocol/caller.ts";
-import { destinations, type SwitcherRow } from "../switcher/destinations.ts";
-import type { OwnDialog } from "../terminal/overlay-layer.ts";
-import { bindingOfPaletteLine } from "./calls.ts";
-import { knownFor, parametersAt } from "./entries.ts";
+import { listDestinations, type SwitcherRow } from "../switcher/destinations.ts";
+import type { TerminalDialog } from "../terminal/overlay-layer.ts";
+import { parsePaletteLine } from "./calls.ts";
+import { buildEntries, listParameters } from "./entries.ts";
 import { Palette } from "./palette.ts";
-import { keepable, SavedLines } from "./saved-lines.ts";
+import { SavedLines, storableLine } from "./saved-lines.ts";
 import type { PaletteEntries } from "./suggest.ts";
 
 interface OpenPort {
@@ -19,40 +19,39 @@ interface OpenPort {
    * Where the latest lines are stored: on disk; for a private session, only in this process; false: nowhere, for
    * another account's caller.
    */
-  readonly remembers: "always" | "here" | false;
+  readonly lineStorage: "always" | "here" | false;
   changed(): void;
   /** @returns a line's answer, if the person should see it @throws WshError */
   run(line: string, signal: AbortSignal): Promise<unknown>;
   /** Passes input on to the program below. */
-  typed(bytes: Uint8Array): void;
+  sendInput(bytes: Uint8Array): void;
   /** The palette has closed. @param notice a notice to show */
   closed(notice: string | null): void;
-  /** The line that could not be executed, with which it opens. */
 }
 
-export function openPalette(port: OpenPort): OwnDialog {
+export function openPalette(port: OpenPort): TerminalDialog {
   const { instance, bindings, by } = port;
-  const remembered = port.remembers === false ? null : new SavedLines(instance, port.remembers === "here");
-  const knownWith = (found: readonly SwitcherRow[]): PaletteEntries =>
-    knownFor(bindings, by, { places: found, recent: remembered?.lines ?? [] });
-  let suggestions = knownWith([]);
+  const savedLines = port.lineStorage === false ? null : new SavedLines(instance, port.lineStorage === "here");
+  const entriesWith = (rows: readonly SwitcherRow[]): PaletteEntries =>
+    buildEntries(bindings, by, { places: rows, recent: savedLines?.lines ?? [] });
+  let entries = entriesWith([]);
   const palette = new Palette({
     get entries() {
-      return suggestions;
+      return entries;
     },
     changed: () => port.changed(),
     run(line, signal) {
       // An invalid line is not remembered.
-      bindingOfPaletteLine(line);
-      remembered?.add(keepable(line, parametersAt(parseCommandLine(line).operation) ?? []));
+      parsePaletteLine(line);
+      savedLines?.add(storableLine(line, listParameters(parseCommandLine(line).operation) ?? []));
       return port.run(line, signal);
     },
-    typed: (bytes) => port.typed(bytes),
-    onClosed: (said) => port.closed(said),
+    sendInput: (bytes) => port.sendInput(bytes),
+    onClosed: (notice) => port.closed(notice),
   });
-  void destinations(instance, "windows", by).then(
-    (found) => {
-      suggestions = knownWith(found);
+  void listDestinations(instance, "windows", by).then(
+    (rows) => {
+      entries = entriesWith(rows);
       port.changed();
     },
     // Without targets, the person types their names.
