@@ -7,31 +7,31 @@
 import type { Clock } from "../base/clock.ts";
 
 export class Activity {
-  private count: number;
-  private last: number;
+  private generationCount: number;
+  private lastActivityAt: number;
 
   /**
-   * @param recorded called on every activity @param first the generation before any
+   * @param onActivity called on every activity @param first the generation before any
    * @param isBehind whether output waits to be read: a delayed process must not mistake that for silence
    */
   constructor(
     private readonly clock: Clock,
-    private readonly recorded: () => void = () => {},
+    private readonly onActivity: () => void = () => {},
     readonly first = 0,
     private readonly isBehind: () => boolean = () => false,
   ) {
-    this.count = first;
-    this.last = clock.now();
+    this.generationCount = first;
+    this.lastActivityAt = clock.now();
   }
 
   /** Change token: equal tokens mean that nothing happened between them. */
   get generation(): number {
-    return this.count;
+    return this.generationCount;
   }
 
   /** Clock time of the last activity; now while output waits to be read. */
   get lastAt(): number {
-    return this.isBehind() ? this.clock.now() : this.last;
+    return this.isBehind() ? this.clock.now() : this.lastActivityAt;
   }
 
   /** Age of the last activity in whole ms. */
@@ -41,8 +41,8 @@ export class Activity {
 
   /** Records activity: output was parsed, or input of a kind that counts was accepted. */
   record(): void {
-    this.count++;
-    this.last = this.clock.now();
-    this.recorded();
+    this.generationCount++;
+    this.lastActivityAt = this.clock.now();
+    this.onActivity();
   }
 }

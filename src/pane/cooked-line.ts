@@ -12,11 +12,11 @@ import type { PtyFlags } from "../pty/port.ts";
 const SPARE_BYTES = 24;
 
 /** Keys that end the line or discard it: line feed, Enter, Ctrl+D; Ctrl+C, Ctrl+U, Ctrl+Z, Ctrl+\. */
-const ENDS: ReadonlySet<number> = new Set([0x0a, 0x0d, 0x04, 0x03, 0x15, 0x1a, 0x1c]);
+const LINE_ENDING_KEYS: ReadonlySet<number> = new Set([0x0a, 0x0d, 0x04, 0x03, 0x15, 0x1a, 0x1c]);
 
 export class CookedLine {
   /** Bytes typed since the line began. */
-  private open = 0;
+  private openBytes = 0;
 
   constructor(private readonly flags: () => PtyFlags | null) {}
 
@@ -37,24 +37,24 @@ export class CookedLine {
   /** Records sent input. */
   noteSent(bytes: Uint8Array): void {
     if (this.flags()?.canonical !== true) {
-      this.open = 0;
+      this.openBytes = 0;
       return;
     }
-    const last = bytes.findLastIndex((byte) => ENDS.has(byte));
-    this.open = last < 0 ? this.open + bytes.length : bytes.length - 1 - last;
+    const last = bytes.findLastIndex((byte) => LINE_ENDING_KEYS.has(byte));
+    this.openBytes = last < 0 ? this.openBytes + bytes.length : bytes.length - 1 - last;
   }
 
   /** Uncounted input was sent by a person or as a key of exec: it ends the line if it ends with such a key. */
-  ended(bytes: Uint8Array): void {
-    if (this.open > 0 && ENDS.has(bytes[bytes.length - 1] ?? 0)) this.open = 0;
+  noteUncounted(bytes: Uint8Array): void {
+    if (this.openBytes > 0 && LINE_ENDING_KEYS.has(bytes[bytes.length - 1] ?? 0)) this.openBytes = 0;
   }
 
   /** Length of the longest line; earlier input counts for the first. */
   private longestOf(bytes: Uint8Array): number {
     let most = 0;
-    let length = this.open;
+    let length = this.openBytes;
     for (const byte of bytes) {
-      length = ENDS.has(byte) ? 0 : length + 1;
+      length = LINE_ENDING_KEYS.has(byte) ? 0 : length + 1;
       if (length > most) most = length;
     }
     return most;

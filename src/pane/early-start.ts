@@ -15,7 +15,7 @@ export interface EarlyStart extends Pick<PaneOptions, "open" | "keyFile"> {
  * @throws WshError when the shell's secret cannot be written; a program that cannot be started fails the pane's start
  */
 export function startEarly(spawn: PtySpawn, { open, keyFile }: Pick<PaneOptions, "open" | "keyFile">): EarlyStart {
-  const waiting: Uint8Array[] = [];
+  const earlyOutput: Uint8Array[] = [];
   let ended: PtyExit | null = null;
   let events: PtyEvents | null = null;
   let isTaken = false;
@@ -24,7 +24,7 @@ export function startEarly(spawn: PtySpawn, { open, keyFile }: Pick<PaneOptions,
   const started = open(
     { ...spawn, ...possibleSize(spawn) },
     {
-      data: (bytes) => (events === null ? void waiting.push(bytes) : events.data(bytes)),
+      data: (bytes) => (events === null ? void earlyOutput.push(bytes) : events.data(bytes)),
       exit(exit) {
         ended = exit;
         events?.exit(exit);
@@ -35,7 +35,7 @@ export function startEarly(spawn: PtySpawn, { open, keyFile }: Pick<PaneOptions,
   const take = async (to: PtyEvents): Promise<Pty> => {
     const pty = await started;
     events = to;
-    for (const bytes of waiting.splice(0)) to.data(bytes);
+    for (const bytes of earlyOutput.splice(0)) to.data(bytes);
     if (ended !== null) to.exit(ended);
     return pty;
   };

@@ -26,34 +26,34 @@ const halfKeys = {
 } as const;
 
 export class EditorInput {
-  private prompts = 0;
-  private atPrompt = false;
+  private promptCount = 0;
+  private isAtPrompt = false;
   /** The prompt whose editor an open paste belongs to; null when none is open. */
-  private pasteOf: number | null = null;
+  private pastePrompt: number | null = null;
   private tail = "";
-  private untouched = true;
-  private lineOpen = false;
-  private entered = false;
+  private wasUntouched = true;
+  private hasOpenLine = false;
+  private wasEntered = false;
   private lastInputAt = Number.NEGATIVE_INFINITY;
 
   /** Whether a paste has started, its end was not written, and the editor has not dropped it. */
   get isPasting(): boolean {
-    return this.pasteOf !== null;
+    return this.pastePrompt !== null;
   }
 
   /** Whether nothing was typed since the last command started: an empty line is then not a command's second line. */
   get isUntouched(): boolean {
-    return this.untouched;
+    return this.wasUntouched;
   }
 
   /** Whether Enter was pressed, and since then no command has begun and no prompt was shown. */
   get isEntered(): boolean {
-    return this.entered;
+    return this.wasEntered;
   }
 
   /** Whether anything was typed since the last key that ends or recalls a line. For shells that report no prompts. */
   get isLineOpen(): boolean {
-    return this.lineOpen;
+    return this.hasOpenLine;
   }
 
   /** Time since the last input in ms. */
@@ -66,63 +66,63 @@ export class EditorInput {
   }
 
   /** Runs per input. */
-  typed(bytes: Uint8Array): void {
-    this.untouched = false;
+  noteInput(bytes: Uint8Array): void {
+    this.wasUntouched = false;
     this.lastInputAt = performance.now();
     const text = this.tail + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
     this.tail = text.slice(-TAIL_CHARS);
     this.noteLine(text.slice(-bytes.length));
     const begin = text.lastIndexOf(PASTE_BEGIN);
     const end = text.lastIndexOf(PASTE_END);
-    if (begin > end) this.pasteOf = this.atPrompt ? this.prompts : this.prompts + 1;
-    else if (end > begin) this.pasteOf = null;
+    if (begin > end) this.pastePrompt = this.isAtPrompt ? this.promptCount : this.promptCount + 1;
+    else if (end > begin) this.pastePrompt = null;
   }
 
   /** The shell shows a new prompt. @param dropsPaste whether its editor dropped a paste with the previous line */
-  prompt(dropsPaste: boolean): void {
-    this.prompts++;
-    this.atPrompt = true;
-    this.entered = false;
-    if (dropsPaste && this.pasteOf !== null && this.pasteOf < this.prompts) this.pasteOf = null;
+  notePrompt(dropsPaste: boolean): void {
+    this.promptCount++;
+    this.isAtPrompt = true;
+    this.wasEntered = false;
+    if (dropsPaste && this.pastePrompt !== null && this.pastePrompt < this.promptCount) this.pastePrompt = null;
   }
 
   /** The editor has accepted a line, which it cannot within a paste. */
-  accepted(): void {
-    this.atPrompt = false;
-    this.pasteOf = null;
+  noteAccepted(): void {
+    this.isAtPrompt = false;
+    this.pastePrompt = null;
     this.restart();
   }
 
   /** The line was discarded, with nothing after it. */
-  givenUp(): void {
+  noteDiscarded(): void {
     this.restart();
   }
 
-  pasteEnded(): void {
-    this.pasteOf = null;
+  notePasteEnd(): void {
+    this.pastePrompt = null;
     this.tail = "";
   }
 
   /** Another program reads from now on. */
   reset(): void {
-    this.atPrompt = false;
-    this.pasteOf = null;
+    this.isAtPrompt = false;
+    this.pastePrompt = null;
     this.restart();
   }
 
   /** Answers to queries are not keys; a key of the history leaves text. */
   private noteLine(typed: string): void {
     const last = Math.max(...LINE_ENDS.map((key) => typed.lastIndexOf(key)));
-    if (last >= 0) this.lineOpen = false;
-    if (/[\r\n]/.test(typed)) this.entered = true;
+    if (last >= 0) this.hasOpenLine = false;
+    if (/[\r\n]/.test(typed)) this.wasEntered = true;
     const rest = typed.slice(last + 1).replace(ANSWERS, "");
-    if (/[^\x00-\x1f\x7f]|[\x10\x0e\x12\x19]/.test(rest)) this.lineOpen = true;
+    if (/[^\x00-\x1f\x7f]|[\x10\x0e\x12\x19]/.test(rest)) this.hasOpenLine = true;
   }
 
   private restart(): void {
-    this.lineOpen = false;
-    this.entered = false;
-    this.untouched = true;
+    this.hasOpenLine = false;
+    this.wasEntered = false;
+    this.wasUntouched = true;
     this.tail = "";
   }
 }

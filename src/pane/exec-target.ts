@@ -21,7 +21,14 @@ interface TargetParts {
   commands(): Commands;
 }
 
-export function execTargetOf({ program, terminal, options, activity, noteSent, commands }: TargetParts): ExecTarget {
+export function createExecTarget({
+  program,
+  terminal,
+  options,
+  activity,
+  noteSent,
+  commands,
+}: TargetParts): ExecTarget {
   const { kind, integration } = options.shell;
   const started = integration.active ? kind : "other";
   const present = (): ShellKind => {
@@ -69,7 +76,7 @@ export function execTargetOf({ program, terminal, options, activity, noteSent, c
       const hold = program.input.hold();
       return {
         write: (bytes) => {
-          commands().cookedLine.ended(bytes);
+          commands().cookedLine.noteUncounted(bytes);
           return hold.write(bytes);
         },
         endPaste: () => hold.endPaste(),

@@ -5,7 +5,7 @@
  */
 import type { ProgramSink } from "./program.ts";
 
-export function guarded(sink: Required<ProgramSink>): ProgramSink {
+export function guardSink(sink: Required<ProgramSink>): ProgramSink {
   const guard =
     <Given extends unknown[]>(report: (...given: Given) => void) =>
     (...given: Given): void => {
@@ -36,6 +36,6 @@ export function guarded(sink: Required<ProgramSink>): ProgramSink {
     displacing: guard(sink.displacing),
     overwriting: guard(sink.overwriting),
     erasedBelow: guard(sink.erasedBelow),
-    exit: guard(sink.exit),
+    onExit: guard(sink.onExit),
   };
 }

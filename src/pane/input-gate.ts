@@ -24,33 +24,33 @@ interface HeldInput {
 export class InputGate {
   private holder: InputHold | null = null;
   private heldInput: HeldInput[] = [];
-  private keptBytes = 0;
+  private heldBytes = 0;
   /** The input of everyone except a holder. */
   readonly editor = new EditorInput();
   /** Writes that the kernel has not accepted. */
-  private writing = 0;
+  private pendingWrites = 0;
 
   constructor(
     private readonly write: (bytes: Uint8Array) => Promise<void>,
     /** Called when input other than a holder's is written. */
-    private readonly passing: () => void = () => {},
+    private readonly onPass: () => void = () => {},
   ) {}
 
   /** Whether bytes of earlier writes have not reached the kernel. */
   get isWriting(): boolean {
-    return this.writing > 0;
+    return this.pendingWrites > 0;
   }
 
   /** Resolves when the kernel has the bytes. @throws WshError session_ended, input_send_failed */
   send(bytes: Uint8Array): Promise<void> {
-    if (this.holder === null) return this.pass(bytes);
-    if (this.keptBytes + bytes.length > INPUT_LIMIT_BYTES) {
-      const message = `input was not sent: ${this.keptBytes} bytes are already queued; the limit is ${INPUT_LIMIT_BYTES}`;
+    if (this.holder === null) return this.passThrough(bytes);
+    if (this.heldBytes + bytes.length > INPUT_LIMIT_BYTES) {
+      const message = `input was not sent: ${this.heldBytes} bytes are already queued; the limit is ${INPUT_LIMIT_BYTES}`;
       return Promise.reject(new WshError("input_send_failed", message));
     }
     const written = Promise.withResolvers<void>();
     this.heldInput.push({ bytes: new Uint8Array(bytes), done: written });
-    this.keptBytes += bytes.length;
+    this.heldBytes += bytes.length;
     return written.promise;
   }
 
@@ -60,7 +60,7 @@ export class InputGate {
     const hold: InputHold = {
       write: (bytes) => this.deliver(bytes),
       endPaste: () => {
-        this.editor.pasteEnded();
+        this.editor.notePasteEnd();
         return this.deliver(PASTE_END);
       },
       [Symbol.dispose]: () => {
@@ -76,19 +76,19 @@ export class InputGate {
   private release(): void {
     const { heldInput } = this;
     this.heldInput = [];
-    this.keptBytes = 0;
+    this.heldBytes = 0;
     // The queue of the terminal keeps the order: no write has to wait for the one before.
-    for (const { bytes, done } of heldInput) void this.pass(bytes).then(done.resolve, done.reject);
+    for (const { bytes, done } of heldInput) void this.passThrough(bytes).then(done.resolve, done.reject);
   }
 
-  private pass(bytes: Uint8Array): Promise<void> {
-    this.editor.typed(bytes);
-    this.passing();
+  private passThrough(bytes: Uint8Array): Promise<void> {
+    this.editor.noteInput(bytes);
+    this.onPass();
     return this.deliver(bytes);
   }
 
   private deliver(bytes: Uint8Array): Promise<void> {
-    this.writing++;
-    return this.write(bytes).finally(() => this.writing--);
+    this.pendingWrites++;
+    return this.write(bytes).finally(() => this.pendingWrites--);
   }
 }

@@ -18,8 +18,8 @@ export function integrationReport({ kind, integration }: PaneShell, commands: Co
   if (replacedBy !== null) {
     const name = shellKind(replacedBy);
     const present = name === "other" ? null : name;
-    return { active: log.active, shell: present, reason: `the shell has become '${replacedBy}'` };
+    return { active: log.isActive, shell: present, reason: `the shell has become '${replacedBy}'` };
   }
-  if (log.active || log.verified) return { active: true, shell };
+  if (log.isActive || log.hasVerifiedMarks) return { active: true, shell };
   return { active: false, shell, reason: "the shell has not shown its prompt yet" };
 }

@@ -25,38 +25,38 @@ interface LifetimePort {
   /** Time between SIGHUP and SIGKILL, in ms. */
   readonly killGraceMs: number;
   /** Restarts the program in the same place. @throws WshError session_create_failed */
-  startAgain(): Promise<void>;
+  restartProgram(): Promise<void>;
 }
 
 export class PaneLifetime {
   /** Until when the result of the ended program stays, as wall time in ms; set by the owner. Null while it runs. */
   readableUntil: number | null = null;
   private isReported = false;
-  private unfollowed: Disposable | null = null;
+  private followerHold: Disposable | null = null;
   /** Pending requests to end the program. */
-  private ending = 0;
+  private endRequests = 0;
   /** Called instead of reporting the program's end, when a successor is about to start. */
-  private replaced: (() => void) | null = null;
+  private onReplaced: (() => void) | null = null;
 
   constructor(private readonly port: LifetimePort) {}
 
   /** Whether the program is being ended or replaced: nothing may delay it. */
   get isHangingUp(): boolean {
-    return this.ending > 0;
+    return this.endRequests > 0;
   }
 
   /** Ends a running program and starts it again. @throws WshError session_create_failed */
   async restart(): Promise<void> {
     const { program, silence } = this.port;
-    if (program.exit === null) await this.makeRoom();
+    if (program.exit === null) await this.endForSuccessor();
     this.isReported = false;
     try {
-      await this.port.startAgain();
+      await this.port.restartProgram();
     } catch (error) {
-      this.programEnded(program.exit ?? UNKNOWN_EXIT);
+      this.handleProgramEnd(program.exit ?? UNKNOWN_EXIT);
       throw error;
     }
-    silence.started();
+    silence.noteStart();
   }
 
   /** Sends SIGHUP and SIGCONT, then SIGKILL after the grace; resolves once the program's last output was parsed. */
@@ -70,9 +70,9 @@ export class PaneLifetime {
 
   /** Holds the program's output until a follower reads it, at most this long. */
   awaitFollower(ms: number): void {
-    const hold = this.port.program.hold();
-    const timer = this.port.clock.after(ms, () => this.followed());
-    this.unfollowed = {
+    const hold = this.port.program.holdOutput();
+    const timer = this.port.clock.after(ms, () => this.releaseFollowerHold());
+    this.followerHold = {
       [Symbol.dispose]: () => {
         timer[Symbol.dispose]();
         hold[Symbol.dispose]();
@@ -81,9 +81,9 @@ export class PaneLifetime {
   }
 
   /** The awaited follower now reads, or none is awaited any more. */
-  followed(): void {
-    this.unfollowed?.[Symbol.dispose]();
-    this.unfollowed = null;
+  releaseFollowerHold(): void {
+    this.followerHold?.[Symbol.dispose]();
+    this.followerHold = null;
   }
 
   /** A waiting caller has received its answer, which contains the program's end if it has ended. */
@@ -94,37 +94,37 @@ export class PaneLifetime {
   }
 
   /** The caller that started the program no longer waits for it. */
-  abandoned(): void {
+  noteAbandoned(): void {
     this.port.events.emit("abandoned", undefined);
   }
 
   /** The program has ended and its last output was parsed. */
-  programEnded(exit: PtyExit): void {
-    this.port.commands.exited(exit, this.isHangingUp);
-    if (this.replaced !== null) {
-      this.replaced();
+  handleProgramEnd(exit: PtyExit): void {
+    this.port.commands.handleExit(exit, this.isHangingUp);
+    if (this.onReplaced !== null) {
+      this.onReplaced();
       return;
     }
-    this.port.silence.exited();
+    this.port.silence.noteExit();
     this.port.events.emit("exited", exit);
   }
 
   /** Ends the program for its successor: the pane continues, and no end is reported. */
-  private async makeRoom(): Promise<void> {
+  private async endForSuccessor(): Promise<void> {
     const ended = Promise.withResolvers<void>();
-    this.replaced = ended.resolve;
+    this.onReplaced = ended.resolve;
     await this.hangUp(ended.promise);
-    this.replaced = null;
+    this.onReplaced = null;
   }
 
   /** Asks the program to end, then kills it; resolves with `ended`. */
   private async hangUp(ended: Promise<void>): Promise<void> {
-    this.ending++;
-    this.port.program.letGo();
+    this.endRequests++;
+    this.port.program.releaseHolds();
     for (const name of ["SIGHUP", "SIGCONT"] as const) this.signalAll(name);
     using _timer = this.port.clock.after(this.port.killGraceMs, () => this.signalAll("SIGKILL"));
     await ended;
-    this.ending--;
+    this.endRequests--;
   }
 
   private signalAll(name: NodeJS.Signals): void {

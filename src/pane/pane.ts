@@ -20,16 +20,16 @@ import type { TextRange } from "../terminal/history/transcript.ts";
 import type { Mark, TerminalModel } from "../terminal/model.ts";
 import { Activity } from "./activity.ts";
 import type { AgentWatch } from "./agent/agent-watch.ts";
-import { agentOf } from "./agent/pane-agent.ts";
+import { watchAgent } from "./agent/pane-agent.ts";
 import { lastExit } from "./commands/command-records.ts";
 import { Commands } from "./commands/commands.ts";
 import type { CommandsPort } from "./commands/commands-port.ts";
-import { execTargetOf } from "./exec-target.ts";
-import { guarded } from "./guarded-sink.ts";
+import { createExecTarget } from "./exec-target.ts";
+import { guardSink } from "./guarded-sink.ts";
 import { type IntegrationReport, integrationReport } from "./integration-report.ts";
 import { PaneLifetime } from "./lifetime.ts";
 import { type OutputHold, Program } from "./program.ts";
-import { echoes, QueryAnswers } from "./query-answers.ts";
+import { echoesInput, QueryAnswers } from "./query-answers.ts";
 import { SecretInput } from "./secret-input.ts";
 import type { StateLasting } from "./state/state-lifetime.ts";
 import { PaneText } from "./text/terminal-text.ts";
@@ -56,31 +56,31 @@ export class Pane {
   private readonly clock: Clock;
   private readonly program: Program;
   readonly text: PaneText;
-  private readonly answers: QueryAnswers;
+  private readonly queryAnswers: QueryAnswers;
   private readonly childNonces = new Set<string>();
-  private typedAt = Number.NEGATIVE_INFINITY;
-  sentAt = Number.NEGATIVE_INFINITY;
+  private lastTypedAt = Number.NEGATIVE_INFINITY;
+  lastSentAt = Number.NEGATIVE_INFINITY;
   /** Owner of the newest API call that types; null: none, or an agent at an attached terminal has typed since. */
   sentBy: Owner | null = null;
 
   constructor(private readonly options: PaneOptions) {
-    const { events } = this;
     this.clock = options.clock ?? systemClock;
+    const { events, clock } = this;
     const first = firstNumbers(options.id, options.restored?.numbers);
     this.activity = new Activity(
-      this.clock,
-      () => this.acted(),
+      clock,
+      () => this.noteActivity(),
       first.generation,
       () => this.program.isBehind,
     );
-    this.silence = new Silence(this.clock, this.activity);
+    this.silence = new Silence(clock, this.activity);
     this.program = new Program(
       { ...options, childNonces: this.childNonces, firstOffset: first.cursor },
-      guarded({
-        chunk: (chunk) => this.chunkParsed(chunk),
+      guardSink({
+        chunk: (chunk) => this.handleChunk(chunk),
         wantsRaw: () => this.commands.wantsRaw,
-        mark: (mark) => this.markSeen(mark),
-        bell: () => this.bellRang(),
+        mark: (mark) => this.handleMark(mark),
+        bell: () => this.handleBell(),
         crashed: (error) => events.emit("crashed", error),
         title: (title) => events.emit("title", title),
         cwd: () => events.emit("listed", undefined),
@@ -91,18 +91,18 @@ export class Pane {
         reset: (reason) => events.emit("reset", reason),
         resizing: () => events.emit("resizing", undefined),
         ahead: (bytes) => events.emit("ahead", bytes),
-        input: () => this.commands.inputPassed(),
-        reply: (bytes) => this.answers.add(bytes),
-        retired: (lines) => this.commands.retired(lines),
+        input: () => this.commands.noteInputPassed(),
+        reply: (bytes) => this.queryAnswers.add(bytes),
+        retired: (lines) => this.commands.noteRetired(lines),
         // The start of that line is gone: text printed there next starts another line.
-        displacing: () => this.commands.log.displacing(),
-        overwriting: (slice, end) => this.commands.overwritten.parsing(slice, end),
-        erasedBelow: ({ line, col }) => this.erasedBelow(col > 0 ? line + 1 : line),
-        exit: (exit) => {
+        displacing: () => this.commands.log.noteDisplacing(),
+        overwriting: (slice, end) => this.commands.overwritten.noteSlice(slice, end),
+        erasedBelow: ({ line, col }) => this.handleErasedBelow(col > 0 ? line + 1 : line),
+        onExit: (exit) => {
           options.keyFile?.withdraw();
-          this.answers.drop();
-          this.agent.exited();
-          this.lifetime.programEnded(exit);
+          this.queryAnswers.drop();
+          this.agent.noteExit();
+          this.lifetime.handleProgramEnd(exit);
         },
       }),
     );
@@ -110,21 +110,21 @@ export class Pane {
     const { restored } = options;
     const before = { first: firstNumbers(options.id).cursor, places: restored?.places ?? [] };
     this.text = new PaneText(this.terminal, restored?.numbers === undefined ? null : before);
-    this.agent = agentOf(options, { clock: this.clock, events, program: this.program, commands: () => this.commands });
-    this.commands = this.joinCommands(first.command);
-    const { program, commands, silence, clock } = this;
-    const isExec = options.isAskedFor === true && this.runsOneCommand;
-    this.answers = new QueryAnswers({
+    this.agent = watchAgent(options, { clock, events, program: this.program, commands: () => this.commands });
+    this.commands = this.createCommands(first.command);
+    const { program, commands, silence } = this;
+    const isExec = options.isRequested === true && this.runsOneCommand;
+    this.queryAnswers = new QueryAnswers({
       clock,
       send: (bytes) => void program.input.send(bytes).catch(() => {}),
-      endWillBeTold: () => isExec || (!this.runsOneCommand && commands.log.runningCommand?.verified === true),
-      wouldShow: () => isExec && echoes(this.flags()),
+      expectsReportedEnd: () => isExec || (!this.runsOneCommand && commands.log.runningCommand?.verified === true),
+      wouldEcho: () => isExec && echoesInput(this.flags()),
       state: () => commands.state(),
     });
     const { killGraceMs } = options;
-    const startAgain = (): Promise<void> => this.launch(() => program.restart());
+    const restartProgram = (): Promise<void> => this.launch(() => program.restart());
     this.secrets = new SecretInput(program, () => commands.state());
-    this.lifetime = new PaneLifetime({ program, commands, silence, clock, events, killGraceMs, startAgain });
+    this.lifetime = new PaneLifetime({ program, commands, silence, clock, events, killGraceMs, restartProgram });
   }
 
   /** @throws WshError session_create_failed */
@@ -132,7 +132,7 @@ export class Pane {
     const { heldMs, restored } = this.options;
     if (heldMs !== undefined) this.lifetime.awaitFollower(heldMs);
     if (restored !== undefined) await this.program.prefill(restored);
-    if (this.endedAs === "crashed") this.program.neverStarts();
+    if (this.endedAs === "crashed") this.program.markNeverStarted();
     else await this.launch(() => this.program.start());
   }
 
@@ -211,8 +211,8 @@ export class Pane {
   }
 
   /** Until disposed, blocks the program's output as on a stopped terminal. */
-  hold(): OutputHold {
-    return this.program.hold();
+  holdOutput(): OutputHold {
+    return this.program.holdOutput();
   }
 
   /** Until disposed, `chunk` is emitted also for what a program draws and draws over in one write. */
@@ -240,9 +240,9 @@ export class Pane {
   async send(bytes: Uint8Array): Promise<void> {
     const { cookedLine } = this.commands;
     cookedLine.requireFits(bytes);
-    this.sentAt = this.clock.now();
-    this.agent.input(bytes);
-    this.commands.typing(bytes);
+    this.lastSentAt = this.clock.now();
+    this.agent.noteInput(bytes);
+    this.commands.noteTyping(bytes);
     cookedLine.noteSent(bytes);
     await this.program.send(bytes);
     this.activity.record();
@@ -250,7 +250,7 @@ export class Pane {
 
   /** Input of a raw stream: not activity, echo not followed. @throws WshError session_ended, input_send_failed */
   sendRaw(bytes: Uint8Array): Promise<void> {
-    this.agent.input(bytes);
+    this.agent.noteInput(bytes);
     return this.program.send(bytes);
   }
 
@@ -259,36 +259,36 @@ export class Pane {
    * @param byAgent the terminal is an AI agent's: its commands are not a person's, in histories and receipts too
    */
   typed(bytes: Uint8Array, flags: PtyFlags | null, byAgent = false): void {
-    if (byAgent) [this.sentAt, this.sentBy] = [this.clock.now(), null];
-    else this.typedAt = this.clock.now();
-    this.agent.input(bytes);
-    this.commands.cookedLine.ended(bytes);
-    this.program.typed();
+    if (byAgent) [this.lastSentAt, this.sentBy] = [this.clock.now(), null];
+    else this.lastTypedAt = this.clock.now();
+    this.agent.noteInput(bytes);
+    this.commands.cookedLine.noteUncounted(bytes);
+    this.program.noteTyping();
     // The PTY's limit refuses input that a stopped program does not read; a person sees that nothing appears.
     this.program.send(bytes).catch(() => {});
-    const note = (): void => this.commands.typing(bytes, flags);
+    const note = (): void => this.commands.noteTyping(bytes, flags);
     // Recorded before the answer is parsed, but not before it is shown.
-    if (bytes.length <= KEY_BYTES && !hidesTypedText(flags)) this.program.answered(note);
+    if (bytes.length <= KEY_BYTES && !hidesTypedText(flags)) this.program.withAnswer(note);
     else note();
   }
 
   /** The source of the newest input; null without any. */
-  get inputFrom(): "person" | "api" | null {
-    if (Math.max(this.typedAt, this.sentAt) === Number.NEGATIVE_INFINITY) return null;
-    return this.typedAt >= this.sentAt ? "person" : "api";
+  get newestInputSource(): "person" | "api" | null {
+    if (Math.max(this.lastTypedAt, this.lastSentAt) === Number.NEGATIVE_INFINITY) return null;
+    return this.lastTypedAt >= this.lastSentAt ? "person" : "api";
   }
 
   /** A person at an attached terminal typed within the last `ms`. */
   typedWithin(ms: number): boolean {
-    return this.clock.now() - this.typedAt < ms;
+    return this.clock.now() - this.lastTypedAt < ms;
   }
 
   /** Closes the pane: pending waits fail with `gone`, the program's terminal is closed. */
   release(gone: WshError): void {
-    this.lifetime.followed();
+    this.lifetime.releaseFollowerHold();
     this.silence.dispose(gone);
     this.commands.dispose(gone);
-    this.answers.drop();
+    this.queryAnswers.drop();
     this.agent.dispose();
     this.program.dispose();
   }
@@ -300,7 +300,7 @@ export class Pane {
 
   /** Like outputCursor for a caller: later changes of the screen count as output since that cursor. */
   giveCursor(): number {
-    return this.text.give();
+    return this.text.issueCursor();
   }
 
   /** Resolves when there is output past the cursor, the program has ended, or the time is up. */
@@ -314,7 +314,7 @@ export class Pane {
 
   /** Logical lines of the normal screen since an output cursor; lines no longer stored count as dropped. */
   textSince(cursor: number, format: Format): TextRange {
-    return this.text.since(cursor, format);
+    return this.text.textSince(cursor, format);
   }
 
   /** Whether the shell reports where commands begin and end, and if not, why. */
@@ -340,12 +340,12 @@ export class Pane {
 
   private async launch(start: () => Promise<void>): Promise<void> {
     this.options.keyFile?.offer();
-    this.commandBegins();
+    this.beginSingleCommand();
     await start();
   }
 
   /** A program that is a single command is the first record, from the first byte to the process's end. */
-  private commandBegins(): void {
+  private beginSingleCommand(): void {
     const { command } = this.options.shell;
     if (command === null) return;
     const { text, commands } = this;
@@ -356,56 +356,56 @@ export class Pane {
       offset: text.offset,
       position: text.position(),
     };
-    commands.mark({ ...mark, kind: "E" });
-    commands.mark({ ...mark, kind: "C" });
+    commands.handleMark({ ...mark, kind: "E" });
+    commands.handleMark({ ...mark, kind: "C" });
   }
 
-  private joinCommands(lastCommandId: number): Commands {
+  private createCommands(lastCommandId: number): Commands {
     const { program, clock, activity, text, terminal, options } = this;
     const cwd = (): string | null => this.cwd;
     const noteSent = (): void => {
-      this.sentAt = this.clock.now();
+      this.lastSentAt = this.clock.now();
     };
-    const target = execTargetOf({ program, terminal, options, activity, noteSent, commands: () => this.commands });
+    const target = createExecTarget({ program, terminal, options, activity, noteSent, commands: () => this.commands });
     const shellFile = options.shell.integration.active ? options.spawn.file : null;
     const { readFacts } = options;
-    const observed: CommandsPort["observed"] = (facts, state) => this.agent.observed(facts, state);
-    const watched = { agent: () => this.agent.info, observed };
+    const onObserved: CommandsPort["onObserved"] = (facts, state) => this.agent.noteObservation(facts, state);
+    const watched = { agent: () => this.agent.info, onObserved };
     const facts = readFacts === undefined ? watched : { ...watched, readFacts };
-    const { isAskedFor = false, spool, commands: limits, newKey = null, restored } = options;
-    const kept = { limits, spool, isAskedFor: isAskedFor && this.runsOneCommand, restored: restored?.commands ?? [] };
+    const { isRequested = false, spool, commands: limits, newKey = null, restored } = options;
+    const kept = { limits, spool, isRequested: isRequested && this.runsOneCommand, restored: restored?.commands ?? [] };
     const shells = { shellFile, newKey, childNonces: this.childNonces, lastCommandId };
     return new Commands({ text, clock, program, target, activity, cwd, ...shells, ...kept, ...facts });
   }
 
   /** Runs per chunk and per input. */
-  private acted(): void {
-    this.silence.recorded();
+  private noteActivity(): void {
+    this.silence.noteActivity();
     this.events.emit("listed", undefined);
   }
 
   /** Runs per chunk. */
-  private chunkParsed(chunk: Chunk): void {
+  private handleChunk(chunk: Chunk): void {
     this.activity.record();
     // Viewers come first: recorded output is for later queries.
     this.events.emit("chunk", chunk);
-    this.text.chunk();
-    this.commands.chunk(chunk.raw ?? null);
-    this.agent.output();
-    this.answers.output();
+    this.text.noteChunk();
+    this.commands.noteChunk(chunk.raw ?? null);
+    this.agent.noteOutput();
+    this.queryAnswers.noteOutput();
   }
 
-  private markSeen(mark: Mark): void {
-    this.text.note(mark.offset, mark.position);
-    const child = this.commands.childOf(mark.nonce);
+  private handleMark(mark: Mark): void {
+    this.text.notePosition(mark.offset, mark.position);
+    const child = this.commands.childShellWith(mark.nonce);
     const verified = child !== null || (mark.nonce !== null && mark.nonce === this.options.nonce);
     if (verified) {
       if (child === null) this.options.keyFile?.withdraw();
-      if (mark.kind === "D") this.answers.drop();
-      this.betweenCommands(mark.kind);
+      if (mark.kind === "D") this.queryAnswers.drop();
+      this.resetModesAtMark(mark.kind);
     }
     const { kind, nonce, exitCode } = mark;
-    this.commands.mark({
+    this.commands.handleMark({
       kind,
       verified,
       child,
@@ -419,7 +419,7 @@ export class Pane {
   }
 
   /** The shell has just regained the terminal, or hands it over: it has set no modes itself. */
-  private betweenCommands(kind: Mark["kind"]): void {
+  private resetModesAtMark(kind: Mark["kind"]): void {
     const begins = kind === "C" && this.commands.log.phase !== "running";
     if (!begins && kind !== "D") return;
     if (begins) this.terminal.markCommandStart();
@@ -427,14 +427,14 @@ export class Pane {
   }
 
   /** A shell that edits its line also erases, but no output. */
-  private erasedBelow(top: number): void {
+  private handleErasedBelow(top: number): void {
     if (!["running", "none"].includes(this.commands.log.phase)) return;
-    this.text.erased(top);
-    this.commands.erasedBelow(top);
+    this.text.noteErased(top);
+    this.commands.noteErasedBelow(top);
   }
 
-  private bellRang(): void {
-    this.commands.bell();
+  private handleBell(): void {
+    this.commands.noteBell();
     this.events.emit("bell", undefined);
   }
 }

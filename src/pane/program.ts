@@ -39,7 +39,7 @@ interface ProgramOptions {
 /** Reports of a pane in addition to its emulator's. */
 export interface ProgramSink extends TerminalSink {
   /** The program has ended and its last output is on the screen. */
-  exit(exit: PtyExit): void;
+  onExit(exit: PtyExit): void;
   /** The screen is about to be rewrapped, between two chunks. */
   resizing(): void;
   /** Input is written to the program; exec's text does not count. */
@@ -59,7 +59,7 @@ export function possibleSize({ rows, cols }: { readonly rows: number; readonly c
 /** A hold on the program's output. */
 export interface OutputHold extends Disposable {
   /** Lets that many bytes through despite the hold. */
-  pass(bytes: number): void;
+  letThrough(bytes: number): void;
 }
 
 export class Program implements ProgramPort {
@@ -69,20 +69,20 @@ export class Program implements ProgramPort {
     (bytes) => this.write(bytes),
     () => this.sink.input(),
   );
-  private current: Pty | null = null;
-  private ended: PtyExit | null = null;
+  private currentPty: Pty | null = null;
+  private exitOfProgram: PtyExit | null = null;
   private requestedSize: { readonly rows: number; readonly cols: number };
   private size: { readonly rows: number; readonly cols: number };
   /** Bytes passed to the emulator, in its count. */
-  private passedBytes: number;
+  private emulatorBytes: number;
   /** Counts starts, so that a late event of an earlier program is not attributed to the present one. */
   private generation = 0;
   private readonly holds = new Set<object>();
-  private cuts = 0;
+  private cutRequests = 0;
   /** Bytes parsed but not acknowledged yet, because the program is held. */
-  private owed = 0;
+  private unacknowledgedBytes = 0;
   /** Whether the last output was, or may have been, the echo of a key. */
-  private echoes = true;
+  private isLastOutputEcho = true;
   /** The bytes last reported ahead. */
   private aheadBytes: Uint8Array | null = null;
 
@@ -93,7 +93,7 @@ export class Program implements ProgramPort {
     const { spawn, historyLines, historyBytes, nonce, childNonces, profile, hideClipboard, hideTitles } = options;
     const { firstOffset } = options;
     this.size = possibleSize(spawn);
-    this.passedBytes = firstOffset;
+    this.emulatorBytes = firstOffset;
     this.requestedSize = this.size;
     this.terminal = new TerminalModel(
       { ...this.size, historyLines, historyBytes, nonce, childNonces, profile, hideClipboard, hideTitles, firstOffset },
@@ -113,8 +113,8 @@ export class Program implements ProgramPort {
   }
 
   /** No program is started: only the remains of an earlier one are shown. */
-  neverStarts(): void {
-    this.ended = { code: null, signal: null };
+  markNeverStarted(): void {
+    this.exitOfProgram = { code: null, signal: null };
   }
 
   get id(): string {
@@ -126,30 +126,30 @@ export class Program implements ProgramPort {
   }
 
   get pid(): number | null {
-    return this.current?.pid ?? null;
+    return this.currentPty?.pid ?? null;
   }
 
   get pty(): Pty | null {
-    return this.current;
+    return this.currentPty;
   }
 
   /** Null while the program runs. */
   get exit(): PtyExit | null {
-    return this.ended;
+    return this.exitOfProgram;
   }
 
   flags(): PtyFlags | null {
-    return this.current?.flags() ?? null;
+    return this.currentPty?.flags() ?? null;
   }
 
   /** Process group that holds the terminal; null when unknown. */
   foreground(): number | null {
-    return this.current?.foreground() ?? null;
+    return this.currentPty?.foreground() ?? null;
   }
 
   get isBehind(): boolean {
-    if (this.current === null || this.ended !== null) return false;
-    return this.passedBytes !== this.terminal.offset || this.current.hasOutput();
+    if (this.currentPty === null || this.exitOfProgram !== null) return false;
+    return this.emulatorBytes !== this.terminal.offset || this.currentPty.hasOutput();
   }
 
   /** The directory in which the program was started. */
@@ -159,22 +159,22 @@ export class Program implements ProgramPort {
 
   /** Resolves when the kernel has the bytes. @throws WshError session_ended, input_send_failed */
   async send(bytes: Uint8Array): Promise<void> {
-    this.live();
+    this.requirePty();
     await this.input.send(bytes);
   }
 
   /** A person is about to type. */
-  typed(): void {
-    this.current?.noteTyping();
+  noteTyping(): void {
+    this.currentPty?.noteTyping();
   }
 
   /**
    * A person typed: runs `before` before the program's answer is parsed, while the program works on it. A program that
    * answers with more than an echo is not awaited: it continues, and is better read when it has printed more.
    */
-  answered(before: () => void): void {
-    const answer = this.echoes ? (this.current?.readAnswer() ?? null) : null;
-    if (answer !== null) this.show(answer.bytes);
+  withAnswer(before: () => void): void {
+    const answer = this.isLastOutputEcho ? (this.currentPty?.readAnswer() ?? null) : null;
+    if (answer !== null) this.reportEcho(answer.bytes);
     try {
       before();
     } finally {
@@ -191,19 +191,19 @@ export class Program implements ProgramPort {
       this.size = this.requestedSize;
       this.sink.resizing();
       // A line editor reads keys, not lines, and redraws the line being edited.
-      void this.terminal.resize(rows, cols, this.current?.flags()?.canonical === false);
-      this.current?.resize(rows, cols);
+      void this.terminal.resize(rows, cols, this.currentPty?.flags()?.canonical === false);
+      this.currentPty?.resize(rows, cols);
     });
   }
 
   /** @throws WshError session_ended */
   signal(name: NodeJS.Signals, to: SignalTarget): boolean {
-    return this.live().signal(name, to);
+    return this.requirePty().signal(name, to);
   }
 
   /** Ends a running program and starts the same program again, at the pane's present size. */
   async restart(): Promise<void> {
-    this.current?.dispose();
+    this.currentPty?.dispose();
     await this.parse(RESET);
     await this.launch({ ...this.options.spawn, ...this.size });
   }
@@ -213,11 +213,11 @@ export class Program implements ProgramPort {
    * reported before its output.
    * @returns `pass` lets that many bytes more through
    */
-  hold(): OutputHold {
+  holdOutput(): OutputHold {
     const hold = {};
     this.holds.add(hold);
     return {
-      pass: (bytes) => this.pass(Math.min(bytes, this.owed)),
+      letThrough: (bytes) => this.acknowledgeBytes(Math.min(bytes, this.unacknowledgedBytes)),
       [Symbol.dispose]: () => {
         if (this.holds.delete(hold)) this.acknowledge(0);
       },
@@ -226,37 +226,37 @@ export class Program implements ProgramPort {
 
   /** Until disposed, output that draws over its own is parsed in several chunks. */
   cutAtRedraws(): Disposable {
-    this.cuts++;
-    return { [Symbol.dispose]: () => void this.cuts-- };
+    this.cutRequests++;
+    return { [Symbol.dispose]: () => void this.cutRequests-- };
   }
 
   /** Releases all holds, since the program is to end. */
-  letGo(): void {
+  releaseHolds(): void {
     this.holds.clear();
     this.acknowledge(0);
   }
 
   dispose(): void {
     this.generation++;
-    this.current?.dispose();
-    this.current = null;
+    this.currentPty?.dispose();
+    this.currentPty = null;
     this.terminal.dispose();
   }
 
   private async launch(spawn: PtySpawn): Promise<void> {
     const generation = ++this.generation;
-    this.ended = null;
+    this.exitOfProgram = null;
     this.input.editor.reset();
     let parsing: Promise<void> = Promise.resolve();
     let pty: Pty | null = null;
     let early = 0;
-    this.owed = 0;
+    this.unacknowledgedBytes = 0;
     try {
       pty = await this.options.open(spawn, {
         data: (bytes) => {
           if (generation !== this.generation) return;
           const { length } = bytes;
-          this.show(bytes);
+          this.reportEcho(bytes);
           parsing = this.parse(bytes).then(() => {
             if (generation !== this.generation) return;
             if (pty === null) early += length;
@@ -268,18 +268,18 @@ export class Program implements ProgramPort {
         },
       });
     } catch (cause) {
-      this.ended = { code: null, signal: null };
+      this.exitOfProgram = { code: null, signal: null };
       if (cause instanceof WshError) throw cause;
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new WshError("session_create_failed", `${spawn.file} could not be started: ${reason}`, {}, { cause });
     }
-    this.current = pty;
+    this.currentPty = pty;
     this.acknowledge(early);
   }
 
   private parse(bytes: Uint8Array): Promise<void> {
-    this.passedBytes += bytes.length;
-    if (this.cuts === 0) return this.terminal.write(bytes);
+    this.emulatorBytes += bytes.length;
+    if (this.cutRequests === 0) return this.terminal.write(bytes);
     return cutAtRedraws(bytes).reduce((_, piece) => this.terminal.write(piece), Promise.resolve());
   }
 
@@ -287,10 +287,10 @@ export class Program implements ProgramPort {
    * Reports the echo of a key before it is parsed, which takes longer than the rest of its path. Only when no byte
    * waits for the emulator and no sequence is open.
    */
-  private show(bytes: Uint8Array): void {
+  private reportEcho(bytes: Uint8Array): void {
     if (this.aheadBytes === bytes) return;
-    this.echoes = isEcho(bytes);
-    if (this.passedBytes !== this.terminal.offset || !this.echoes) return;
+    this.isLastOutputEcho = isEcho(bytes);
+    if (this.emulatorBytes !== this.terminal.offset || !this.isLastOutputEcho) return;
     let now = true;
     void this.terminal.whenAtRest(() => {
       // After an unfinished sequence it would be too late.
@@ -302,35 +302,35 @@ export class Program implements ProgramPort {
   }
 
   private acknowledge(bytes: number): void {
-    this.owed += bytes;
-    if (this.holds.size === 0) this.pass(this.owed);
+    this.unacknowledgedBytes += bytes;
+    if (this.holds.size === 0) this.acknowledgeBytes(this.unacknowledgedBytes);
   }
 
-  private pass(bytes: number): void {
+  private acknowledgeBytes(bytes: number): void {
     if (bytes === 0) return;
-    this.owed -= bytes;
-    this.current?.ack(bytes);
+    this.unacknowledgedBytes -= bytes;
+    this.currentPty?.ack(bytes);
   }
 
   private finish(generation: number, exit: PtyExit): void {
     if (generation !== this.generation) return;
-    this.ended = exit;
-    this.current?.dispose();
-    this.current = null;
-    this.sink.exit(exit);
+    this.exitOfProgram = exit;
+    this.currentPty?.dispose();
+    this.currentPty = null;
+    this.sink.onExit(exit);
   }
 
   private async write(bytes: Uint8Array): Promise<void> {
-    await this.live().write(bytes);
+    await this.requirePty().write(bytes);
   }
 
-  private live(): Pty {
-    if (this.ended !== null || this.current === null) {
+  private requirePty(): Pty {
+    if (this.exitOfProgram !== null || this.currentPty === null) {
       throw new WshError("session_ended", `the program of pane '${this.id}' has ended`, {
-        exit_code: this.ended?.code ?? null,
-        signal: this.ended?.signal ?? null,
+        exit_code: this.exitOfProgram?.code ?? null,
+        signal: this.exitOfProgram?.signal ?? null,
       });
     }
-    return this.current;
+    return this.currentPty;
   }
 }

@@ -12,38 +12,38 @@ import type { PtyFlags } from "../pty/port.ts";
 import type { ProgramState } from "./state/classify.ts";
 
 /** Time between two checks, in ms: a program that asks and reads is seen reading by the second. */
-const LOOK_MS = 3;
+const CHECK_INTERVAL_MS = 3;
 /**
  * Consecutive checks without output after which an answer is sent even when the kernel does not show a reader (ssh,
  * another user's): about 40 ms. Checks are counted, not time: on a busy machine, output may wait to be read.
  */
-const QUIET_LOOKS = 13;
+const MAX_QUIET_CHECKS = 13;
 /**
  * The same limit while the kernel shows the program at work: one that waits briefly for a processor does not read. 0.3
  * s.
  */
-const WORKING_LOOKS = 100;
+const MAX_WORKING_CHECKS = 100;
 /** Longest wait of an answer while output keeps coming, in ms. */
-const LONGEST_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 /** Limit of pending bytes; more is not answered, as with a full input queue. */
-const LIMIT_BYTES = 64 * 1024;
+const MAX_PENDING_BYTES = 64 * 1024;
 
 interface AnswersPort {
   readonly clock: Clock;
   send(bytes: Uint8Array): void;
   /** Whether a command of the shell runs whose end the shell will report. */
-  endWillBeTold(): boolean;
+  expectsReportedEnd(): boolean;
   /** The program's present state. Costs reads of /proc. */
   state(): Pick<ProgramState, "settled" | "doing">;
   /** Whether the terminal would print the answer within the requested output of a command. */
-  wouldShow(): boolean;
+  wouldEcho(): boolean;
 }
 
 export class QueryAnswers implements Disposable {
-  private waiting: Uint8Array[] = [];
-  private bytes = 0;
-  private since = 0;
-  private quietLooks = 0;
+  private pendingAnswers: Uint8Array[] = [];
+  private pendingBytes = 0;
+  private waitingSince = 0;
+  private quietChecks = 0;
   /**
    * Whether the program was seen reading, and has printed nothing since; a shell at its next prompt has reported that
    * prompt before.
@@ -54,21 +54,21 @@ export class QueryAnswers implements Disposable {
   constructor(private readonly port: AnswersPort) {}
 
   add(answer: Uint8Array): void {
-    if (!this.port.endWillBeTold()) {
+    if (!this.port.expectsReportedEnd()) {
       this.port.send(answer);
       return;
     }
-    if (this.bytes + answer.length > LIMIT_BYTES) return;
-    if (this.waiting.length === 0) this.since = this.port.clock.now();
-    this.quietLooks = 0;
-    this.waiting.push(answer);
-    this.bytes += answer.length;
-    this.timer ??= this.look();
+    if (this.pendingBytes + answer.length > MAX_PENDING_BYTES) return;
+    if (this.pendingAnswers.length === 0) this.waitingSince = this.port.clock.now();
+    this.quietChecks = 0;
+    this.pendingAnswers.push(answer);
+    this.pendingBytes += answer.length;
+    this.timer ??= this.scheduleCheck();
   }
 
   /** Runs per chunk. */
-  output(): void {
-    this.quietLooks = 0;
+  noteOutput(): void {
+    this.quietChecks = 0;
     this.isReading = false;
   }
 
@@ -76,8 +76,8 @@ export class QueryAnswers implements Disposable {
   drop(): void {
     this.timer?.[Symbol.dispose]();
     this.timer = null;
-    this.waiting = [];
-    this.bytes = 0;
+    this.pendingAnswers = [];
+    this.pendingBytes = 0;
     this.isReading = false;
   }
 
@@ -85,33 +85,33 @@ export class QueryAnswers implements Disposable {
     this.drop();
   }
 
-  private look(): Disposable {
-    return this.port.clock.after(LOOK_MS, () => {
+  private scheduleCheck(): Disposable {
+    return this.port.clock.after(CHECK_INTERVAL_MS, () => {
       if (!this.isDue()) {
-        this.timer = this.look();
+        this.timer = this.scheduleCheck();
         return;
       }
-      const { waiting } = this;
+      const { pendingAnswers } = this;
       this.drop();
-      if (this.port.wouldShow()) return;
-      for (const answer of waiting) this.port.send(answer);
+      if (this.port.wouldEcho()) return;
+      for (const answer of pendingAnswers) this.port.send(answer);
     });
   }
 
   private isDue(): boolean {
-    this.quietLooks++;
-    if (this.port.clock.now() - this.since >= LONGEST_MS) return true;
-    if (this.quietLooks === 1) return false;
+    this.quietChecks++;
+    if (this.port.clock.now() - this.waitingSince >= MAX_WAIT_MS) return true;
+    if (this.quietChecks === 1) return false;
     const { settled, doing } = this.port.state();
     // Output printed before the program read has arrived by the next check.
     const wasReading = this.isReading;
     this.isReading = settled;
     if (this.isReading) return wasReading;
-    return this.quietLooks >= (doing === "working" ? WORKING_LOOKS : QUIET_LOOKS);
+    return this.quietChecks >= (doing === "working" ? MAX_WORKING_CHECKS : MAX_QUIET_CHECKS);
   }
 }
 
 /** The terminal itself echoes input to a program that reads lines. */
-export function echoes(flags: PtyFlags | null): boolean {
+export function echoesInput(flags: PtyFlags | null): boolean {
   return flags?.canonical === true && flags.echo;
 }

@@ -17,9 +17,9 @@ import { bashVersion } from "./bash-version.ts";
 /** Longest command and stdin, in bytes (docs/protocol.md, Limits). */
 const MAX_TEXT_BYTES = 1024 * 1024;
 /** Characters of a variable's name that an error repeats: more than names have. */
-const SHOWN_NAME = 64;
+const MAX_SHOWN_NAME = 64;
 /** Characters of a path that an error repeats. */
-const SHOWN_PATH = 256;
+const MAX_SHOWN_PATH = 256;
 
 export interface SpawnRequest {
   /** Runs instead of a shell. */
@@ -34,7 +34,7 @@ export interface SpawnRequest {
 }
 
 /** Paths for planning a shell, besides the request. */
-interface ShellPlace {
+interface ShellPaths {
   /** The program's whole environment. */
   readonly env: Readonly<Record<string, string>>;
   /** Directory of the integration's scripts; empty without integration. */
@@ -50,7 +50,7 @@ interface ShellPlace {
  * @throws WshError cwd_not_found, invalid_request, payload_too_large
  */
 export function checkRequest(request: SpawnRequest): string {
-  const cwd = directory(request.cwd ?? null, request.caller);
+  const cwd = resolveDirectory(request.cwd ?? null, request.caller);
   checkTexts(request);
   return cwd;
 }
@@ -59,12 +59,12 @@ export function checkRequest(request: SpawnRequest): string {
  * A requested directory, relative to the caller's, must exist; the caller's own may have been deleted, in which case
  * home or the root is used.
  */
-function directory(asked: string | null, caller: SpawnRequest["caller"]): string {
+function resolveDirectory(asked: string | null, caller: SpawnRequest["caller"]): string {
   if (asked === null) return [caller.cwd, caller.env.HOME ?? "/"].find((path) => directoryFault(path) === null) ?? "/";
   const path = resolve(caller.cwd, asked);
   const fault = asked === "" || asked.includes("\0") ? "does not exist" : directoryFault(path);
   if (fault === null) return path;
-  const shown = asked.length > SHOWN_PATH ? `${asked.slice(0, SHOWN_PATH)}…` : asked;
+  const shown = asked.length > MAX_SHOWN_PATH ? `${asked.slice(0, MAX_SHOWN_PATH)}…` : asked;
   throw new WshError("cwd_not_found", `the directory '${shown}' ${fault}`);
 }
 
@@ -88,9 +88,13 @@ function checkTexts({ command, env, stdin }: SpawnRequest): void {
         hint: "Omit it to start a shell.",
       });
   }
-  requirePassed("'command'", command ?? "", "Pass a longer script as stdin of 'sh'.");
+  requireArgumentFits("'command'", command ?? "", "Pass a longer script as stdin of 'sh'.");
   for (const [name, value] of Object.entries(env ?? {})) {
-    requirePassed(`'env.${name.slice(0, SHOWN_NAME)}'`, `${name}=${value}`, "Pass the value in a file, or as stdin.");
+    requireArgumentFits(
+      `'env.${name.slice(0, MAX_SHOWN_NAME)}'`,
+      `${name}=${value}`,
+      "Pass the value in a file, or as stdin.",
+    );
   }
   if (stdin !== undefined && typeof command !== "string") {
     throw new WshError("invalid_request", "'stdin' needs a command");
@@ -105,7 +109,7 @@ function checkTexts({ command, env, stdin }: SpawnRequest): void {
 }
 
 /** @throws WshError payload_too_large when the system allows no argument or variable of this size */
-function requirePassed(what: string, text: string, hint: string): void {
+function requireArgumentFits(what: string, text: string, hint: string): void {
   const bytes = Buffer.byteLength(text);
   const { argument } = platform().limits;
   if (argument === null || bytes <= argument) return;
@@ -119,7 +123,7 @@ export function wantsIntegration(setting: boolean, callerEnv: Readonly<Record<st
 }
 
 /** @throws WshError unknown_shell, shell_not_found */
-export function planProgram({ command, shell }: SpawnRequest, place: ShellPlace): ShellPlan {
+export function planProgram({ command, shell }: SpawnRequest, place: ShellPaths): ShellPlan {
   const { env, scriptsDir, keyFile, loginShell, integration } = place;
   const plan = planShell(
     {
@@ -134,7 +138,7 @@ export function planProgram({ command, shell }: SpawnRequest, place: ShellPlace)
       keyFile,
       accountShell: env.SHELL ? null : accountShell(),
       bashVersion,
-      findExecutable: (name) => executable(name, env.PATH ?? "/usr/bin:/bin"),
+      findExecutable: (name) => findExecutable(name, env.PATH ?? "/usr/bin:/bin"),
     },
   );
   if (!plan.ok) throw plan.error;
@@ -165,7 +169,7 @@ function requireTotal(args: readonly string[], env: Readonly<Record<string, stri
   throw new WshError("payload_too_large", message, { hint });
 }
 
-function executable(name: string, path: string): string | null {
+function findExecutable(name: string, path: string): string | null {
   try {
     return Bun.which(name, { PATH: path });
   } catch {
@@ -180,14 +184,14 @@ const ULIMIT_UNIT = 512;
  * The program itself, or a small sh before it: one that opens its standard input and execs it, or, with standard output
  * to a file too, one that stays until all output is written.
  */
-export function programOf(
+export function wrapProgram(
   plan: ShellPlan,
   stdin: { readonly path: string; readonly isOurs: boolean } | null,
   stdoutPath?: string,
 ): { file: string; args: readonly string[]; argv0?: string } {
   if (stdoutPath !== undefined) {
     const input = stdin === null ? "" : stdin.path;
-    const args = ["-c", spooling(stdin), "sh", input, stdoutPath, plan.file, ...plan.args];
+    const args = ["-c", spoolScript(stdin), "sh", input, stdoutPath, plan.file, ...plan.args];
     return { file: "/bin/sh", args };
   }
   if (stdin === null) {
@@ -198,7 +202,7 @@ export function programOf(
 }
 
 /** The program with a file as its standard output; its other streams are its terminal. */
-export function printingTo<P extends { readonly file: string; readonly args: readonly string[] }>(
+export function withStdout<P extends { readonly file: string; readonly args: readonly string[] }>(
   path: string | undefined,
   program: P,
 ): Pick<P, "file" | "args"> | P {
@@ -212,7 +216,7 @@ export function printingTo<P extends { readonly file: string; readonly args: rea
  * output is kept; past the limit of the file it ends, and the program with it (SIGPIPE). The exit code is the
  * program's, 128+n for a signal.
  */
-function spooling(stdin: { readonly isOurs: boolean } | null): string {
+function spoolScript(stdin: { readonly isOurs: boolean } | null): string {
   return [
     "i=$1 f=$2; shift 2; p=$f.pipe",
     'mkfifo -m 600 "$p" || exit 126',

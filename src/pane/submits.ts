@@ -8,9 +8,9 @@ import { Wait } from "../base/deadline.ts";
 import type { PtyFlags } from "../pty/port.ts";
 
 /** Time for a program to process a text that it has read, in ms: above programs' paste detection, with a margin. */
-const TAKEN_MS = 200;
+const PASTE_DETECTION_MS = 200;
 /** Longest time until the program has read the text, in ms: a busy program reads later, and finds Enter after it. */
-const READ_MS = 2_000;
+const MAX_READ_MS = 2_000;
 const POLL_MS = 10;
 
 /** Text typed first, and the Enter after it. */
@@ -19,7 +19,7 @@ export interface TypedInput {
   readonly enter: Uint8Array | null;
 }
 
-export function joined({ text, enter }: TypedInput): Uint8Array {
+export function joinInput({ text, enter }: TypedInput): Uint8Array {
   return enter === null ? text : new Uint8Array(Buffer.concat([text, enter]));
 }
 
@@ -32,8 +32,8 @@ interface SubmitPort {
   unread(): number | null;
 }
 
-export class Submits {
-  private last: Promise<unknown> = Promise.resolve();
+export class InputSubmitter {
+  private lastInput: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly port: SubmitPort) {}
 
@@ -42,15 +42,15 @@ export class Submits {
     const { text, enter } = input;
     // In one piece: an Enter that comes while a shell runs the first line of a text is echoed by the terminal.
     if (enter === null || text.length === 0 || this.port.isAtPrompt() || this.isLineByLine()) {
-      return await write(joined(input));
+      return await write(joinInput(input));
     }
-    const typed = this.last.then(async () => {
+    const typed = this.lastInput.then(async () => {
       await write(text);
-      await this.untilTaken();
+      await this.awaitTaken();
       await write(enter);
     });
     // Later input is not read together with this Enter.
-    this.last = typed.then(() => this.untilTaken()).catch(() => {});
+    this.lastInput = typed.then(() => this.awaitTaken()).catch(() => {});
     return await typed;
   }
 
@@ -59,11 +59,11 @@ export class Submits {
     return this.port.flags()?.canonical !== false;
   }
 
-  private async untilTaken(): Promise<void> {
+  private async awaitTaken(): Promise<void> {
     const { clock } = this.port;
-    const until = clock.now() + READ_MS;
+    const until = clock.now() + MAX_READ_MS;
     while ((this.port.unread() ?? 0) > 0 && clock.now() < until) await this.pause(POLL_MS);
-    await this.pause(TAKEN_MS);
+    await this.pause(PASTE_DETECTION_MS);
   }
 
   private pause(ms: number): Promise<void> {

@@ -52,7 +52,7 @@ export interface PaneOptions {
   /** Storage for requested output that exceeds memory; null: none, as in a private session. */
   readonly spool: SpoolLimits | null;
   /** Whether an exec requested the pane's single command. */
-  readonly isAskedFor?: boolean;
+  readonly isRequested?: boolean;
   /** Time of a killed program between SIGHUP and SIGKILL, in ms. */
   readonly killGraceMs: number;
   /** Holds the program's output until a follower reads it, at most this long, in ms. */

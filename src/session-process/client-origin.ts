@@ -22,7 +22,7 @@ export function startedBy(pane: Pane, entered: SubmittedLines, pid: number): Sub
   const isSent = running !== null && log.origin(running.id)?.sent != null;
   if (
     newest === null ||
-    pane.sentAt >= newest.submittedAt ||
+    pane.lastSentAt >= newest.submittedAt ||
     (isSent && running.started_at >= newest.submittedWallTime)
   ) {
     throw new WshError(

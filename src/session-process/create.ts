@@ -22,10 +22,10 @@ import { Pane } from "../pane/pane.ts";
 import {
   checkRequest,
   planProgram,
-  printingTo,
-  programOf,
   type SpawnRequest,
   wantsIntegration,
+  withStdout,
+  wrapProgram,
 } from "../pane/spawn-plan.ts";
 import type { PaneOptions } from "../pane/types.ts";
 import { checkNewName, checkSessionName, paneId } from "../protocol/names.ts";
@@ -130,7 +130,10 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
       const env = { ...environmentFor(session, paneId(id), tmux, owner), ...plan.set };
       for (const name of plan.unset) delete env[name];
       const program = {
-        ...printingTo(request.printPath, programOf(plan, stdinOf(stdinFile, request.stdin_path), request.stdout_path)),
+        ...withStdout(
+          request.printPath,
+          wrapProgram(plan, stdinOf(stdinFile, request.stdin_path), request.stdout_path),
+        ),
         cwd,
         env,
         openFiles: request.nofile,
@@ -157,7 +160,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
           integration: plan.integration,
         },
         spool: spoolOf(instance, settings, isPrivate),
-        isAskedFor: create.tags.includes(EXEC_TAG),
+        isRequested: create.tags.includes(EXEC_TAG),
         ...(replayed === null ? {} : { restored: replayed.restored }),
         ...(request.followed === true ? { heldMs: FOLLOWER_PATIENCE_MS } : {}),
         ...paneSettings(settings),

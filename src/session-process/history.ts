@@ -7,7 +7,7 @@ import { Journal, type JournaledCommand } from "../history/journal.ts";
 import type { HistoryPlaces } from "../history/paths.ts";
 import { type HistoryRecord, MAX_COMMAND, MAX_OUTPUT } from "../history/record.ts";
 import type { Logger } from "../log/log.ts";
-import { type KeptCommand, ShellHistory } from "../pane/commands/shell-history.ts";
+import { type HistoryCommand, ShellHistory } from "../pane/commands/shell-history.ts";
 import { cutOutput } from "../pane/text/cut-output.ts";
 import type { Settings } from "../settings/table.ts";
 import type { PaneSession } from "./session.ts";
@@ -34,21 +34,21 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
   const running = new Map<number, JournaledCommand>();
   const { shell } = pane.integration();
   const shellHistory = new ShellHistory(pane.commands.log, {
-    typedByPerson: () => (pane.inputFrom ?? (options.startedByProgram ? "api" : "person")) === "person",
+    isTypedByPerson: () => (pane.newestInputSource ?? (options.startedByProgram ? "api" : "person")) === "person",
     isPrivate: () => session.isPrivate,
-    begun: (command) => {
+    onBegin: (command) => {
       // Switched off meanwhile.
       if (settings.history === "off") return;
       running.set(command.record.id, journal.begin({ ...recordOf(session, command), shell, output: null }));
     },
-    ended: (command) => {
+    onEnd: (command) => {
       const begun = running.get(command.record.id);
       running.delete(command.record.id);
       if (settings.history === "off") return;
       const output = settings.history === "output" ? outputOf(session, command) : null;
       journal.append({ ...recordOf(session, command), shell, output }, begun);
     },
-    left: (id) => {
+    onLeave: (id) => {
       const begun = running.get(id);
       if (running.delete(id) && begun !== undefined) journal.forget(begun);
     },
@@ -63,7 +63,10 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
   };
 }
 
-function recordOf(session: PaneSession, { record, byProgram }: KeptCommand): Omit<HistoryRecord, "shell" | "output"> {
+function recordOf(
+  session: PaneSession,
+  { record, byProgram }: HistoryCommand,
+): Omit<HistoryRecord, "shell" | "output"> {
   return {
     command: (record.command ?? "").slice(0, MAX_COMMAND),
     cwd: record.cwd,
@@ -78,7 +81,7 @@ function recordOf(session: PaneSession, { record, byProgram }: KeptCommand): Omi
   };
 }
 
-function outputOf({ pane }: PaneSession, { record }: KeptCommand): string | null {
+function outputOf({ pane }: PaneSession, { record }: HistoryCommand): string | null {
   const lines = pane.commands.log.output(record.id);
   return lines === null ? null : cutOutput(lines, MAX_OUTPUT).text;
 }

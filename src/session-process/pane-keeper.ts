@@ -172,7 +172,7 @@ export class PaneKeeper {
     }
     ownSession.events.on("destroyed", () => this.removePane(local, newPane.id));
     // Nothing was started: the pane looks like one of an ended session.
-    if (restored?.run === false) pane.lifetime.programEnded({ code: null, signal: null });
+    if (restored?.run === false) pane.lifetime.handleProgramEnd({ code: null, signal: null });
     this.storePane(local, planned, newPane);
     return local;
   }

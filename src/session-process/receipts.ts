@@ -173,9 +173,9 @@ export class Witness implements Disposable {
   /** The writer of a command that exec did not send. */
   private writer(): Owner {
     const { pane, maker } = this.port;
-    if (pane.inputFrom === "person") return { kind: "person", name: "wsh" };
+    if (pane.newestInputSource === "person") return { kind: "person", name: "wsh" };
     const program = { kind: "program", name: "a caller" } as const;
-    return (pane.inputFrom === "api" ? pane.sentBy : maker) ?? program;
+    return (pane.newestInputSource === "api" ? pane.sentBy : maker) ?? program;
   }
 
   private finished({ id, cwd }: CommandRecord): void {
@@ -200,20 +200,20 @@ export class Witness implements Disposable {
 
   /** The digest of a command's output, line by line in printed form. */
   private outputOf(id: number): Pick<Predicate, "output" | "no_output"> {
-    using stored = this.port.pane.commands.log.stored(id);
+    using stored = this.port.pane.commands.log.storedOutput(id);
     if (stored === null) return { output: null, no_output: "it is not kept" };
-    const whole = { from: 1, to: stored.total };
-    const missing = stored.missing(whole);
+    const whole = { from: 1, to: stored.totalLines };
+    const missing = stored.missingIn(whole);
     if (missing !== null)
-      return { output: null, no_output: `only ${missing.searched} lines are kept: ${missing.because}` };
+      return { output: null, no_output: `only ${missing.searched} lines are kept: ${missing.reason}` };
     const hash = new Bun.CryptoHasher("sha256");
     let bytes = 0;
-    for (const { lines } of stored.parts(whole)) {
+    for (const { lines } of stored.readRange(whole)) {
       const text = lines.map((line) => `${line}\n`).join("");
       hash.update(text);
       bytes += Buffer.byteLength(text);
     }
-    return { output: { sha256: hash.digest("hex"), bytes, lines: stored.total } };
+    return { output: { sha256: hash.digest("hex"), bytes, lines: stored.totalLines } };
   }
 }
 

@@ -394,11 +394,11 @@ export class SessionProcess implements SessionParts, ServedSession {
   }
 
   /** Stops reading all programs until it is disposed. */
-  private hold(): Disposable & { pass(bytes: number): void } {
-    const holds = [...this.locals.values()].map(({ pane }) => pane.hold());
+  private hold(): Disposable & { letThrough(bytes: number): void } {
+    const holds = [...this.locals.values()].map(({ pane }) => pane.holdOutput());
     return {
-      pass: (bytes) => {
-        for (const hold of holds) hold.pass(bytes);
+      letThrough: (bytes) => {
+        for (const hold of holds) hold.letThrough(bytes);
       },
       [Symbol.dispose]: () => {
         for (const hold of holds) hold[Symbol.dispose]();

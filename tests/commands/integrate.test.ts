@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { STUCK_MS } from "../../src/pane/commands/step-watch.ts";
+import { MAX_UNSTARTED_MS } from "../../src/pane/commands/step-watch.ts";
 import { failure, Http } from "../support/http.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
 import { hasEnded, stopProcess } from "../support/processes.ts";
@@ -189,7 +189,7 @@ describe("bash", () => {
     fs.writeFileSync(`${runs}.on`, "");
     await until("the shell to be gone", () => hasEnded(shell));
     // Longer than the process waits for a command to begin before it checks the shell.
-    await Bun.sleep(STUCK_MS + 100);
+    await Bun.sleep(MAX_UNSTARTED_MS + 100);
     process.kill(host, "SIGCONT");
     expect(await exited).toMatchObject({ state: "lost", exit_code: null });
     expect(await inside.outside("echo outside")).toMatchObject({ output: "outside" });

@@ -171,7 +171,7 @@ test("a command has its true duration, though the wall clock was set back meanwh
   const text = new FakeText();
   const log = new CommandLog({ text, clock, cwd: () => "/", shellHoldsTerminal: () => true });
   const mark = (kind: ShellMark["kind"], exitCode: number | null = null): void =>
-    log.mark({
+    log.handleMark({
       kind,
       verified: true,
       exitCode,

@@ -37,7 +37,7 @@ export class FakeText implements TerminalText {
     return null;
   }
 
-  settled(_: number, from: number) {
+  settledText(_: number, from: number) {
     return { text: "", end: from };
   }
 
@@ -71,15 +71,15 @@ export class FakeText implements TerminalText {
     return null;
   }
 
-  give(): number {
+  issueCursor(): number {
     return this.offset;
   }
 
-  giveAt(): number {
+  issueCursorAt(): number {
     return this.offset;
   }
 
-  givenAt(): null {
+  screenAtCursor(): null {
     return null;
   }
 }

@@ -5,7 +5,7 @@ import path from "node:path";
 import type { Commands } from "../../src/pane/commands/commands.ts";
 import { type CommandLimits, defaultCommandLimits } from "../../src/pane/commands/commands-port.ts";
 import { Pane } from "../../src/pane/pane.ts";
-import { planProgram, programOf } from "../../src/pane/spawn-plan.ts";
+import { planProgram, wrapProgram } from "../../src/pane/spawn-plan.ts";
 import { WshError } from "../../src/protocol/errors.ts";
 import { openPty } from "../../src/pty/open.ts";
 import { integrationFiles } from "../../src/shell/integration.ts";
@@ -117,7 +117,7 @@ async function paneOptions(home: string, options: LiveOptions): Promise<Construc
   return {
     id: "@1",
     command: plan.displayCommand,
-    spawn: { ...programOf(plan, null), ...spawn, inputLimitBytes: 1024 * 1024 },
+    spawn: { ...wrapProgram(plan, null), ...spawn, inputLimitBytes: 1024 * 1024 },
     open: await openPty("bun"),
     nonce,
     keyFile: {

@@ -4,7 +4,7 @@ import { Activity } from "../../src/pane/activity.ts";
 import { Silence } from "../../src/pane/waiting/silence.ts";
 
 export function watched(clock: Clock): { readonly activity: Activity; readonly silence: Silence } {
-  const activity: Activity = new Activity(clock, () => silence.recorded());
+  const activity: Activity = new Activity(clock, () => silence.noteActivity());
   const silence = new Silence(clock, activity);
   return { activity, silence };
 }

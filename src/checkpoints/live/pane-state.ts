@@ -110,7 +110,7 @@ export function readPaneState(
     savedPart === "recent" || savedPart === "history"
       ? { first, end: screenTop, lines: (from, end) => storedLines(storedSource, from, end - 1) }
       : null;
-  const places = pane.text.keptPlaces();
+  const places = pane.text.positionsForCheckpoint();
   const numbers = { output_cursor: pane.outputCursor, command_id: pane.commands.log.nextId - 1 };
   const texts = [
     JSON.stringify(about),
@@ -166,7 +166,7 @@ export function findForeground(pane: Pane): Foreground | null {
   // The oldest running command: a command in a nested shell returns with that shell, or not at all.
   const running = pane.commands.log.list().find(({ state }) => state === "running");
   if (running?.command != null) return { line: running.command, cwd: running.cwd, program, ...agentFacts };
-  const isKnown = pane.commands.log.active || group === null || group === pane.pid;
+  const isKnown = pane.commands.log.isActive || group === null || group === pane.pid;
   if (isKnown || group === null) return null;
   const args = platform().processes.args(group);
   const cwd = platform().processes.cwd(group);

@@ -25,7 +25,7 @@ export function planResume(foreground: Foreground | null, own: readonly string[]
 export async function resume(pane: Pane, { line, runs }: ResumedLine, logger: Logger): Promise<void> {
   try {
     await waitForPrompt(pane);
-    await pane.commands.offer({ text: line, maxWaitMs: 0 });
+    await pane.commands.offerLine({ text: line, maxWaitMs: 0 });
     if (runs) await pane.send(ENTER);
   } catch (error) {
     const { code } = WshError.from(error);

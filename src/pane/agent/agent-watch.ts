@@ -23,21 +23,21 @@ import { Conversations } from "./conversations.ts";
 import {
   type AgentKnowledge,
   afterOutput,
-  BUSY_LOOK_MS,
+  BUSY_CHECK_MS,
   isResting,
   type Judgement,
   judge,
   nothingKnown,
   REST_MS,
 } from "./judge.ts";
-import { type AgentProcess, findAgent, type Lineage, lineageOf, reporter } from "./lineage.ts";
+import { type AgentProcess, findAgent, type Lineage, lineageOf, reportingAgent } from "./lineage.ts";
 
 /** Time from output to the check that it causes, in ms: an agent runs for minutes. */
-const LOOK_MS = 500;
+const CHECK_DELAY_MS = 500;
 /** Longest interval between checks of the same foreground group without an agent, in ms. */
-const MAX_LOOK_MS = 30_000;
+const MAX_CHECK_INTERVAL_MS = 30_000;
 /** Maximum stored agents that are alive but do not hold the terminal: stopped ones. */
-const MAX_KEPT = 8;
+const MAX_STORED_AGENTS = 8;
 /** Longest input that may be a terminal's report and not a key, in bytes. */
 const MAX_REPORT_BYTES = 32;
 /** Bytes that terminals send without user input: focus and mouse reports. */
@@ -70,92 +70,93 @@ interface AgentWatchPort {
   readonly pid: () => number | null;
   /** Process group that holds the terminal; null when unknown. */
   readonly foreground: () => number | null;
-  /** Reads the terminal's holder and calls `observed`. */
-  readonly look: () => void;
+  /** Reads the terminal's holder and calls `noteObservation`. */
+  readonly checkForeground: () => void;
   /** The command of a working child of a process; null: none. @param except a child to ignore */
   readonly busyChild: (pid: number, except: number) => string | null;
-  readonly changed: (agent: AgentInfo | null) => void;
+  readonly onChange: (agent: AgentInfo | null) => void;
 }
 
 interface WatchedAgent {
   readonly process: AgentProcess;
   knowledge: AgentKnowledge;
-  judged: Judgement | null;
+  judgement: Judgement | null;
   /** Wall time. */
   since: number;
   readonly conversations: Conversations;
 }
 
 export class AgentWatch {
-  private readonly watched = new Map<string, WatchedAgent>();
+  private readonly watchedAgents = new Map<string, WatchedAgent>();
   /** Names of agents that the table does not list and that have reported themselves, by pid. */
-  private readonly claimed = new Map<number, string>();
+  private readonly claimedNames = new Map<number, string>();
   /** The newest announcement of each kind by a program that was not checked yet. */
-  private pending: Partial<Record<Attention["kind"], Attention>> = {};
-  private current: WatchedAgent | null = null;
+  private pendingAnnouncements: Partial<Record<Attention["kind"], Attention>> = {};
+  private foregroundAgent: WatchedAgent | null = null;
   /** Each accepted report of an agent's hook. */
   readonly reports = new Emitter<{ report: AgentReport & { readonly agentPid: number } }>();
   /** Counts inputs by anyone, without the terminal's own reports. */
-  inputs = 0;
+  inputCount = 0;
   /** Whether keys were typed since the last Enter: unsent text may be present, unless it was erased. */
-  isTypedInto = false;
-  private lastTold = "";
+  hasUnsentText = false;
+  private lastReported = "";
   private readonly alarm: Alarm;
-  private lookedGroup: number | null = null;
-  private lookedAt = Number.NEGATIVE_INFINITY;
-  private nextLookAt = 0;
-  private lookMs = LOOK_MS;
-  private busyLookAt = 0;
+  private checkedGroup: number | null = null;
+  private checkedAt = Number.NEGATIVE_INFINITY;
+  private nextCheckAt = 0;
+  private checkIntervalMs = CHECK_DELAY_MS;
+  private nextBusyCheckAt = 0;
 
   constructor(private readonly port: AgentWatchPort) {
-    this.alarm = new Alarm(port.clock, () => this.ring());
+    this.alarm = new Alarm(port.clock, () => this.check());
   }
 
   /** The agent in the foreground, as last seen; null without one. */
   get info(): AgentInfo | null {
-    const { current } = this;
-    if (current === null) return null;
-    const { state, source, why, message, busy } = this.judged(current);
-    const { name, pid } = current.process;
+    const { foregroundAgent } = this;
+    if (foregroundAgent === null) return null;
+    const { state, source, why, message, busy } = this.judgeAgent(foregroundAgent);
+    const { name, pid } = foregroundAgent.process;
     const words = message === undefined || message === "" ? {} : { message };
-    const conversation = current.conversations.newest;
+    const conversation = foregroundAgent.conversations.newest;
     const talk = present({ conversation });
     const works = defined({ busy });
-    return { name, pid, state, source, why, ...works, since: current.since, ...words, ...talk };
+    return { name, pid, state, source, why, ...works, since: foregroundAgent.since, ...words, ...talk };
   }
 
   /** Whether hooks of the agent in the foreground have reported. */
   get hasHooks(): boolean {
-    return this.current !== null && this.current.knowledge.hook !== null;
+    return this.foregroundAgent !== null && this.foregroundAgent.knowledge.hook !== null;
   }
 
   /** Output was parsed. Runs per chunk. */
-  output(): void {
+  noteOutput(): void {
     const now = this.port.clock.now();
-    if (this.current !== null) this.current.knowledge = afterOutput(this.current.knowledge, now);
-    this.alarm.set(now + LOOK_MS);
+    if (this.foregroundAgent !== null)
+      this.foregroundAgent.knowledge = afterOutput(this.foregroundAgent.knowledge, now);
+    this.alarm.set(now + CHECK_DELAY_MS);
   }
 
   /** Input is written to the program. Runs per key. */
-  input(bytes: Uint8Array): void {
-    const { current } = this;
+  noteInput(bytes: Uint8Array): void {
+    const { foregroundAgent } = this;
     if (isTerminalReport(bytes)) return;
-    this.inputs++;
-    this.isTypedInto = !endsInEnter(bytes);
-    if (current === null) return;
+    this.inputCount++;
+    this.hasUnsentText = !endsInEnter(bytes);
+    if (foregroundAgent === null) return;
     const now = this.port.clock.now();
-    current.knowledge = { ...current.knowledge, inputAt: now };
-    this.alarm.set(now + LOOK_MS);
+    foregroundAgent.knowledge = { ...foregroundAgent.knowledge, inputAt: now };
+    this.alarm.set(now + CHECK_DELAY_MS);
   }
 
   /** The program announced something in its output. Called while a chunk is parsed. */
-  announced(attention: Attention): void {
-    const { current } = this;
+  noteAnnouncement(attention: Attention): void {
+    const { foregroundAgent } = this;
     const now = this.port.clock.now();
-    if (current !== null) current.knowledge = withAttention(current.knowledge, attention, now);
+    if (foregroundAgent !== null) foregroundAgent.knowledge = withAttention(foregroundAgent.knowledge, attention, now);
     else {
-      this.pending[attention.kind] = attention;
-      this.lookedGroup = null;
+      this.pendingAnnouncements[attention.kind] = attention;
+      this.checkedGroup = null;
     }
     this.alarm.set(now);
   }
@@ -164,11 +165,11 @@ export class AgentWatch {
    * The agent for which a process of the pane reports; null: a program that is not known as one; undefined: its report
    * changes nothing.
    */
-  reportedBy(pid: number): string | null | undefined {
+  agentFor(pid: number): string | null | undefined {
     const { port } = this;
     const program = port.pid();
     const chain = program === null ? null : lineageOf(port.lineage, pid, program);
-    const process = chain === null ? "nested" : reporter(chain, (each) => this.match(each));
+    const process = chain === null ? "nested" : reportingAgent(chain, (each) => this.match(each));
     return process === "nested" ? undefined : (process?.name ?? null);
   }
 
@@ -178,19 +179,19 @@ export class AgentWatch {
     const program = port.pid();
     const chain = program === null ? null : lineageOf(port.lineage, report.pid, program);
     if (chain === null) return { accepted: false, reason: "not_in_pane" };
-    const agentProcess = reporter(chain, (process) => this.match(process));
+    const agentProcess = reportingAgent(chain, (process) => this.match(process));
     if (agentProcess === "nested") return { accepted: false, reason: "nested" };
     const owner = agentProcess ?? chain.unknown;
     if (owner === null) return { accepted: false, reason: "not_in_pane" };
     if (agentProcess === null) this.claim(owner.pid, report.agent);
     const process = agentProcess ?? { ...owner, name: report.agent };
-    const watched = this.keep(process);
+    const watched = this.storeAgent(process);
     const { state, event } = report;
-    if (!watched.conversations.take(report, port.clock.wall())) return { accepted: true };
+    if (!watched.conversations.noteReport(report, port.clock.wall())) return { accepted: true };
     if (state !== null) {
       const why = `its hook ${event} reported it`;
       const message = report.message === undefined ? undefined : agentMessage(report.message);
-      this.busyLookAt = port.clock.now() + BUSY_LOOK_MS;
+      this.nextBusyCheckAt = port.clock.now() + BUSY_CHECK_MS;
       const busy = isResting(state) ? port.busyChild(process.pid, report.pid) : null;
       watched.knowledge = {
         ...watched.knowledge,
@@ -198,38 +199,38 @@ export class AgentWatch {
         hook: { state, source: "hook", why, message, reportedAt: port.clock.now() },
       };
     }
-    if (report.moment === "prompted" && watched === this.current) this.isTypedInto = false;
-    port.look();
-    this.tell();
+    if (report.moment === "prompted" && watched === this.foregroundAgent) this.hasUnsentText = false;
+    port.checkForeground();
+    this.reportChange();
     this.reports.emit("report", { ...report, agentPid: process.pid });
     return { accepted: true };
   }
 
   /** The foreground program was checked; null facts are ignored. Runs per check by any caller. */
-  observed(facts: ForegroundFacts | null, state: ProgramState): void {
+  noteObservation(facts: ForegroundFacts | null, state: ProgramState): void {
     const { port } = this;
     const program = port.pid();
-    if (state.state === "exited" || program === null) this.show(null);
+    if (state.state === "exited" || program === null) this.setForegroundAgent(null);
     else if (facts !== null) {
       const process = findAgent(facts, program, port.lineage, (each) => this.match(each));
-      const watched = process === null ? null : this.keep(process);
+      const watched = process === null ? null : this.storeAgent(process);
       if (watched !== null) {
         const isAtRest = state.doing === "ready" || state.doing === "unknown";
         if (watched.knowledge.isAtRest !== isAtRest) watched.knowledge = { ...watched.knowledge, isAtRest };
       }
-      this.show(watched);
-      this.lookedGroup = facts.group;
-      this.lookedAt = port.clock.now();
+      this.setForegroundAgent(watched);
+      this.checkedGroup = facts.group;
+      this.checkedAt = port.clock.now();
     }
     this.forgetEnded();
   }
 
   /** The pane's program has ended. */
-  exited(): void {
-    this.show(null);
-    this.watched.clear();
-    this.claimed.clear();
-    this.tell();
+  noteExit(): void {
+    this.setForegroundAgent(null);
+    this.watchedAgents.clear();
+    this.claimedNames.clear();
+    this.reportChange();
     this.alarm.clear();
   }
 
@@ -238,37 +239,37 @@ export class AgentWatch {
   }
 
   private match(process: ProcessNames & { readonly pid: number }): AgentMatch | null {
-    const claimed = this.claimed.get(process.pid);
+    const claimed = this.claimedNames.get(process.pid);
     return this.port.table(process) ?? (claimed === undefined ? null : { name: claimed, isScript: false });
   }
 
   private claim(pid: number, name: string): void {
-    if (this.claimed.size >= MAX_KEPT) this.claimed.clear();
-    this.claimed.set(pid, name);
+    if (this.claimedNames.size >= MAX_STORED_AGENTS) this.claimedNames.clear();
+    this.claimedNames.set(pid, name);
   }
 
-  private keep(process: AgentProcess): WatchedAgent {
-    const earlier = this.watched.get(process.key);
+  private storeAgent(process: AgentProcess): WatchedAgent {
+    const earlier = this.watchedAgents.get(process.key);
     if (earlier !== undefined) return earlier;
     const { clock } = this.port;
     const now = clock.now();
     // A starting program prints: only later output counts.
     const begun = { ...nothingKnown, outputAt: now, burstAt: now };
     const conversations = new Conversations(process.name, this.port.lineage(process.pid)?.args ?? [], clock.wall());
-    const added: WatchedAgent = { process, knowledge: begun, judged: null, since: clock.wall(), conversations };
-    if (this.watched.size >= MAX_KEPT) {
-      const oldest = this.watched.keys().next();
-      if (!oldest.done) this.watched.delete(oldest.value);
+    const added: WatchedAgent = { process, knowledge: begun, judgement: null, since: clock.wall(), conversations };
+    if (this.watchedAgents.size >= MAX_STORED_AGENTS) {
+      const oldest = this.watchedAgents.keys().next();
+      if (!oldest.done) this.watchedAgents.delete(oldest.value);
     }
-    this.watched.set(process.key, added);
+    this.watchedAgents.set(process.key, added);
     return added;
   }
 
-  private show(watched: WatchedAgent | null): void {
-    if (watched === this.current) return;
-    this.current = watched;
+  private setForegroundAgent(watched: WatchedAgent | null): void {
+    if (watched === this.foregroundAgent) return;
+    this.foregroundAgent = watched;
     const now = this.port.clock.now();
-    for (const attention of watched === null ? [] : Object.values(this.pending)) {
+    for (const attention of watched === null ? [] : Object.values(this.pendingAnnouncements)) {
       if (watched !== null) watched.knowledge = withAttention(watched.knowledge, attention, now);
     }
     this.alarm.set(now);
@@ -276,78 +277,79 @@ export class AgentWatch {
 
   /** Drops stored agents that have ended. */
   private forgetEnded(): void {
-    for (const [key, watched] of this.watched) {
+    for (const [key, watched] of this.watchedAgents) {
       const { process } = watched;
-      if (this.lives(watched)) continue;
-      this.watched.delete(key);
-      this.claimed.delete(process.pid);
-      if (this.current?.process.key === key) this.show(null);
+      if (this.isAlive(watched)) continue;
+      this.watchedAgents.delete(key);
+      this.claimedNames.delete(process.pid);
+      if (this.foregroundAgent?.process.key === key) this.setForegroundAgent(null);
     }
   }
 
-  private ring(): void {
+  private check(): void {
     const { port } = this;
     const now = port.clock.now();
     if (port.pid() === null) {
-      this.exited();
+      this.noteExit();
       return;
     }
     const group = port.foreground();
-    const { current } = this;
-    if (group !== this.lookedGroup || (current !== null && !this.lives(current))) this.lookAgain(now, true);
-    else if (current === null && now >= this.nextLookAt) this.lookAgain(now);
+    const { foregroundAgent } = this;
+    if (group !== this.checkedGroup || (foregroundAgent !== null && !this.isAlive(foregroundAgent)))
+      this.scheduleCheck(now, true);
+    else if (foregroundAgent === null && now >= this.nextCheckAt) this.scheduleCheck(now);
     // Output without an agent: the same group may have become one.
-    else if (current === null) this.alarm.set(this.nextLookAt);
-    this.lookAtChildren(now);
-    if (this.current !== null) this.watchRest(this.current, now);
-    this.pending = {};
-    this.tell();
+    else if (foregroundAgent === null) this.alarm.set(this.nextCheckAt);
+    this.checkChildren(now);
+    if (this.foregroundAgent !== null) this.watchRest(this.foregroundAgent, now);
+    this.pendingAnnouncements = {};
+    this.reportChange();
   }
 
   /** Checks whether the child for which the agent counts as busy still works. */
-  private lookAtChildren(now: number): void {
-    const { current } = this;
-    if (current === null || current.knowledge.busy === null || now < this.busyLookAt) return;
-    this.busyLookAt = now + BUSY_LOOK_MS;
-    const { knowledge, process } = current;
-    current.knowledge = { ...knowledge, busy: this.port.busyChild(process.pid, process.pid) };
+  private checkChildren(now: number): void {
+    const { foregroundAgent } = this;
+    if (foregroundAgent === null || foregroundAgent.knowledge.busy === null || now < this.nextBusyCheckAt) return;
+    this.nextBusyCheckAt = now + BUSY_CHECK_MS;
+    const { knowledge, process } = foregroundAgent;
+    foregroundAgent.knowledge = { ...knowledge, busy: this.port.busyChild(process.pid, process.pid) };
   }
 
   /** Checks whether a quiet agent is at rest, and sets a timer if time alone may change its state. */
   private watchRest(current: WatchedAgent, now: number): void {
     const { inputAt, outputAt } = current.knowledge;
     const quietSince = Math.max(inputAt, outputAt);
-    let { until } = this.judged(current);
+    let { until } = this.judgeAgent(current);
     if (until === Number.POSITIVE_INFINITY) return;
     if (now >= quietSince + REST_MS) {
-      if (this.lookedAt <= quietSince) this.lookAgain(now, true);
-      else if (!current.knowledge.isAtRest && now >= this.nextLookAt) this.lookAgain(now);
-      if (this.current !== current) return;
-      until = this.judged(current).until;
-      if (!current.knowledge.isAtRest) until = Math.max(until, this.nextLookAt);
+      if (this.checkedAt <= quietSince) this.scheduleCheck(now, true);
+      else if (!current.knowledge.isAtRest && now >= this.nextCheckAt) this.scheduleCheck(now);
+      if (this.foregroundAgent !== current) return;
+      until = this.judgeAgent(current).until;
+      if (!current.knowledge.isAtRest) until = Math.max(until, this.nextCheckAt);
     }
-    if (until !== Number.POSITIVE_INFINITY) this.alarm.set(Math.max(until, now + LOOK_MS));
+    if (until !== Number.POSITIVE_INFINITY) this.alarm.set(Math.max(until, now + CHECK_DELAY_MS));
   }
 
-  private lives({ process }: WatchedAgent): boolean {
+  private isAlive({ process }: WatchedAgent): boolean {
     return this.port.lineage(process.pid)?.key === process.key;
   }
 
   /** @param isNews the checked processes have changed */
-  private lookAgain(now: number, isNews = false): void {
-    if (isNews) this.lookMs = LOOK_MS;
-    this.nextLookAt = now + this.lookMs;
-    this.lookMs = Math.min(MAX_LOOK_MS, this.lookMs * 2);
-    this.port.look();
+  private scheduleCheck(now: number, isNews = false): void {
+    if (isNews) this.checkIntervalMs = CHECK_DELAY_MS;
+    this.nextCheckAt = now + this.checkIntervalMs;
+    this.checkIntervalMs = Math.min(MAX_CHECK_INTERVAL_MS, this.checkIntervalMs * 2);
+    this.port.checkForeground();
   }
 
-  private judged(watched: WatchedAgent): Judgement {
+  private judgeAgent(watched: WatchedAgent): Judgement {
     const { clock } = this.port;
     const now = clock.now();
-    const was = watched.judged;
+    const was = watched.judgement;
     const next = judge(watched.knowledge, now, was?.state ?? "working");
     if (was?.state !== next.state) watched.since = clock.wall();
-    watched.judged = next;
+    watched.judgement = next;
     const { hook } = watched.knowledge;
     if (hook?.state === "needs_input" && next.state === "working") {
       // The user has answered; further activity is work until a hook reports otherwise.
@@ -360,12 +362,12 @@ export class AgentWatch {
   }
 
   /** Reports a change. */
-  private tell(): void {
+  private reportChange(): void {
     const { info } = this;
     const described = info === null ? "" : JSON.stringify({ ...info, why: "", since: 0 });
-    if (described === this.lastTold) return;
-    this.lastTold = described;
-    this.port.changed(info);
+    if (described === this.lastReported) return;
+    this.lastReported = described;
+    this.port.onChange(info);
   }
 }
 

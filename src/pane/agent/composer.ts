@@ -16,18 +16,18 @@ type Composer =
   | { readonly kind: "absent" };
 
 /** The mark before a prompt, with the box around it. */
-const MARK = /^[\s│┃▌▐▏]*[>❯›»▸❱](?=\s|$)/u;
+const PROMPT_MARK = /^[\s│┃▌▐▏]*[>❯›»▸❱](?=\s|$)/u;
 /** A box without a mark. */
-const BOX = /^\s*[┃│▌▐▏](?=\s|$)/u;
+const BOX_EDGE = /^\s*[┃│▌▐▏](?=\s|$)/u;
 /** Only lines of a box, or nothing. */
-const BORDER = /^[\s\u2500-\u259f]*$/u;
+const BOX_BORDER = /^[\s\u2500-\u259f]*$/u;
 const RIGHT_BORDER = /[\s│┃▌▐▏]+$/u;
 /** The placeholder that agents show for a long paste. */
-const PASTED = /^\[past[^\]\n]{0,60}\]$/iu;
+const PASTE_PLACEHOLDER = /^\[past[^\]\n]{0,60}\]$/iu;
 /** Rows above a hidden cursor that may belong to the box. */
-const NEAR_ROWS = 12;
+const MAX_ROWS_ABOVE_CURSOR = 12;
 /** Letters at a text's end that identify it if its beginning has scrolled away. */
-const TAIL = 64;
+const TAIL_LETTERS = 64;
 
 export function readComposer(screen: ComposerScreen): Composer {
   const { row, visible } = screen.cursor;
@@ -35,12 +35,12 @@ export function readComposer(screen: ComposerScreen): Composer {
   if (here !== null) return composerWith(textBetween(screen, here, row));
   if (visible) return { kind: "absent" };
   // A hidden cursor may be anywhere.
-  const last = screen.lines.findLastIndex((line) => plain(line).trim() !== "");
-  for (let index = last; index >= 0 && index > last - NEAR_ROWS; index--) {
-    if (!MARK.test(plain(screen.lines[index]))) continue;
+  const last = screen.lines.findLastIndex((line) => plainText(line).trim() !== "");
+  for (let index = last; index >= 0 && index > last - MAX_ROWS_ABOVE_CURSOR; index--) {
+    if (!PROMPT_MARK.test(plainText(screen.lines[index]))) continue;
     let end = index;
-    while (end < last && !BORDER.test(plain(screen.lines[end + 1]))) end++;
-    return composerWith(textBetween(screen, { top: index, mark: MARK }, end));
+    while (end < last && !BOX_BORDER.test(plainText(screen.lines[end + 1]))) end++;
+    return composerWith(textBetween(screen, { top: index, mark: PROMPT_MARK }, end));
   }
   return { kind: "absent" };
 }
@@ -50,15 +50,16 @@ export function composerHolds(screen: ComposerScreen, text: string): boolean {
   const wanted = lettersOf(text);
   const read = readComposer(screen);
   if (read.kind === "empty") return false;
-  if (read.kind === "holds" && (lettersOf(read.text) === wanted || PASTED.test(read.text.trim()))) return true;
+  if (read.kind === "holds" && (lettersOf(read.text) === wanted || PASTE_PLACEHOLDER.test(read.text.trim())))
+    return true;
   let seen = "";
   for (let row = screen.cursor.row; row >= 0; row--) {
-    const line = plain(screen.lines[row]);
-    const isTop = MARK.test(line);
-    seen = lettersOf(line.replace(MARK, "")) + seen;
+    const line = plainText(screen.lines[row]);
+    const isTop = PROMPT_MARK.test(line);
+    seen = lettersOf(line.replace(PROMPT_MARK, "")) + seen;
     if (seen === wanted && seen !== "") return true;
     if (isTop || !wanted.endsWith(seen)) return false;
-    if (seen.length >= TAIL) return true;
+    if (seen.length >= TAIL_LETTERS) return true;
   }
   return false;
 }
@@ -71,21 +72,21 @@ interface Box {
 /** The first row of the box that contains a row. */
 function boxAt({ lines }: ComposerScreen, row: number): Box | null {
   for (let index = row; index >= 0; index--) {
-    const line = plain(lines[index]);
-    if (MARK.test(line)) return { top: index, mark: MARK };
-    if (index < row && BORDER.test(line)) break;
+    const line = plainText(lines[index]);
+    if (PROMPT_MARK.test(line)) return { top: index, mark: PROMPT_MARK };
+    if (index < row && BOX_BORDER.test(line)) break;
   }
-  if (!BOX.test(plain(lines[row]))) return null;
+  if (!BOX_EDGE.test(plainText(lines[row]))) return null;
   let top = row;
-  while (top > 0 && BOX.test(plain(lines[top - 1]))) top--;
-  return { top, mark: BOX };
+  while (top > 0 && BOX_EDGE.test(plainText(lines[top - 1]))) top--;
+  return { top, mark: BOX_EDGE };
 }
 
 function textBetween({ lines, cursor }: ComposerScreen, { top, mark }: Box, end: number): string {
   const texts: string[] = [];
   for (let index = top; index <= end; index++) {
     const line = lines[index] ?? [];
-    const marked = (mark === BOX || index === top ? mark.exec(plain(line))?.[0] : undefined) ?? "";
+    const marked = (mark === BOX_EDGE || index === top ? mark.exec(plainText(line))?.[0] : undefined) ?? "";
     texts.push(withoutHint(line, marked.length, index === cursor.row ? cursor.col : null).replace(RIGHT_BORDER, ""));
   }
   return texts.join("\n");
@@ -124,7 +125,7 @@ function composerWith(text: string): Composer {
   return text.trim() === "" ? { kind: "empty" } : { kind: "holds", text };
 }
 
-function plain(line: readonly Span[] | undefined): string {
+function plainText(line: readonly Span[] | undefined): string {
   return (line ?? []).map(({ text }) => text).join("");
 }
 

@@ -8,7 +8,7 @@ import { defined } from "../../protocol/defined.ts";
 import { resumedId } from "../../shell/agent-resume.ts";
 
 /** Maximum number of earlier conversations remembered. */
-const MAX_LEFT = 32;
+const MAX_EARLIER = 32;
 
 interface Report {
   readonly conversation?: ReportedConversation | undefined;
@@ -26,7 +26,7 @@ export class Conversations {
   }
 
   /** @returns false for a late report of an earlier conversation */
-  take({ conversation, moment }: Report, now: number): boolean {
+  noteReport({ conversation, moment }: Report, now: number): boolean {
     if (conversation === undefined) return true;
     const { newest, earlier: left } = this;
     if (newest?.id === conversation.id) {
@@ -40,7 +40,7 @@ export class Conversations {
     left.delete(conversation.id);
     if (newest !== null) left.add(newest.id);
     for (const oldest of left) {
-      if (left.size <= MAX_LEFT) break;
+      if (left.size <= MAX_EARLIER) break;
       left.delete(oldest);
     }
     this.newest = { ...conversation, started_at: conversation.started_at ?? now };

@@ -21,7 +21,7 @@ const INTERRUPTED_MS = 5_000;
 /** The same without input, in ms: agents that work redraw, and a hook that ends a turn can be lost. */
 const HOOKS_STOPPED_MS = 300_000;
 /** Interval between two checks whether a child of a resting agent still works, in ms. */
-export const BUSY_LOOK_MS = 3_000;
+export const BUSY_CHECK_MS = 3_000;
 
 /** The last report of an agent's hook, or a conclusion from it. */
 interface ReportedState {
@@ -91,7 +91,7 @@ export function judge(knowledge: AgentKnowledge, now: number, was: AgentState): 
   const { busy } = knowledge;
   if (busy === null || !isResting(judged.state)) return judged;
   const why = `${judged.why}, but ${busy} is working`;
-  return { state: "working", source: "kernel", why, busy, until: now + BUSY_LOOK_MS };
+  return { state: "working", source: "kernel", why, busy, until: now + BUSY_CHECK_MS };
 }
 
 function judgeItself(knowledge: AgentKnowledge, now: number, was: AgentState): Judgement {
@@ -104,7 +104,7 @@ function judgeItself(knowledge: AgentKnowledge, now: number, was: AgentState): J
   switch (state) {
     case "needs_input":
       // Valid until work shows that the input was an answer: the first key may only have moved the selection.
-      if (knowledge.inputAt > reportedAt && worksOn(knowledge, knowledge.inputAt)) {
+      if (knowledge.inputAt > reportedAt && isStillWorking(knowledge, knowledge.inputAt)) {
         return { state: "working", source: "program", why: "it received input and is working", until: Infinity };
       }
       return { ...reported, until: knowledge.inputAt > reportedAt ? now + WORK_MS : Infinity };
@@ -112,7 +112,7 @@ function judgeItself(knowledge: AgentKnowledge, now: number, was: AgentState): J
       if (isNews && announced.state === "working") return announced;
       // A notification after input is a question; otherwise it repeats that the agent has finished.
       if (isNews && knowledge.inputAt > reportedAt && announced.state === "needs_input") return announced;
-      if (knowledge.inputAt > reportedAt) return seenTo(knowledge, reported, now);
+      if (knowledge.inputAt > reportedAt) return afterInput(knowledge, reported, now);
       return { ...reported, ...(isNews && announced.message ? { message: announced.message } : {}), until: Infinity };
     case "idle":
       return isNews && announced.state !== "done" ? announced : { ...reported, until: Infinity };
@@ -133,7 +133,7 @@ function judgeItself(knowledge: AgentKnowledge, now: number, was: AgentState): J
 }
 
 /** Handles input to an agent that had finished; its hooks report further work with the next prompt. */
-function seenTo(knowledge: AgentKnowledge, judgement: Omit<Judgement, "until">, now: number): Judgement {
+function afterInput(knowledge: AgentKnowledge, judgement: Omit<Judgement, "until">, now: number): Judgement {
   const working = judgeProgram(knowledge, now, "idle");
   if (working.state === "working") return working;
   return { ...judgement, state: "idle", why: `${judgement.why}; it received input since`, until: now + WORK_MS };
@@ -191,11 +191,11 @@ function judgeProgram(knowledge: AgentKnowledge, now: number, was: AgentState): 
   }
   if (now >= restAt) return { state: "working", source, why: "it is busy, without output", until: now + REST_MS };
   const working = { state: "working", source, why: "it prints", until: restAt } as const;
-  if (worksOn(knowledge, knowledge.inputAt)) return working;
+  if (isStillWorking(knowledge, knowledge.inputAt)) return working;
   return was === "working" ? working : { state: was, source, why: "it may only be echoing input", until: restAt };
 }
 
 /** Whether output has continued longer than a response to input does. */
-function worksOn({ burstAt, outputAt }: AgentKnowledge, inputAt: number): boolean {
+function isStillWorking({ burstAt, outputAt }: AgentKnowledge, inputAt: number): boolean {
   return outputAt - Math.max(burstAt, inputAt) >= WORK_MS;
 }

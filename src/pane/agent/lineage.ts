@@ -29,20 +29,20 @@ export interface AgentProcess {
 }
 
 /** The processes from the pane's program down to the reporting one. */
-interface Chain {
+interface ProcessChain {
   readonly processes: readonly ProcessIdentity[];
   /** The reporter if no process of the chain is a known agent: the nearest one that is not a shell. */
   readonly unknown: ProcessIdentity | null;
 }
 
-type Match = (process: ProcessNames & { readonly pid: number }) => AgentMatch | null;
+type MatchAgent = (process: ProcessNames & { readonly pid: number }) => AgentMatch | null;
 
 /** The agent among the foreground processes, the pane's own program and the processes between them. */
 export function findAgent(
   facts: ForegroundFacts,
   program: number,
   lineage: Lineage,
-  match: Match,
+  match: MatchAgent,
 ): AgentProcess | null {
   const own = facts.members.some(({ pid }) => pid === program) ? null : lineage(program);
   const outermostFirst = [...(own === null ? [] : [own]), ...facts.ancestors.toReversed(), ...facts.members];
@@ -55,7 +55,7 @@ export function findAgent(
 }
 
 /** The descent of `pid` from the pane's program; null when it does not descend from it. */
-export function lineageOf(lineage: Lineage, pid: number, program: number): Chain | null {
+export function lineageOf(lineage: Lineage, pid: number, program: number): ProcessChain | null {
   const processes: ProcessIdentity[] = [];
   for (let ancestor = pid, depth = 0; ancestor > 1 && depth < MAX_DEPTH; depth++) {
     const process = lineage(ancestor);
@@ -68,7 +68,7 @@ export function lineageOf(lineage: Lineage, pid: number, program: number): Chain
 }
 
 /** The agent for which a chain's last process reports; null when the chain has no known agent. */
-export function reporter({ processes }: Chain, match: Match): AgentProcess | "nested" | null {
+export function reportingAgent({ processes }: ProcessChain, match: MatchAgent): AgentProcess | "nested" | null {
   let agent: AgentProcess | null = null;
   /** Whether the previous process is that agent and may only wrap it. */
   let wraps = false;

@@ -17,7 +17,7 @@ interface PaneAgentPort {
   readonly commands: () => Commands;
 }
 
-export function agentOf(
+export function watchAgent(
   { agents = [] }: Pick<PaneOptions, "agents">,
   { clock, events, program, commands }: PaneAgentPort,
 ): AgentWatch {
@@ -28,13 +28,13 @@ export function agentOf(
     pid: () => program.pid,
     foreground: () => program.foreground(),
     busyChild,
-    look: () => void commands().state(),
-    changed: (agent) => {
-      commands().agentChanged(agent);
+    checkForeground: () => void commands().state(),
+    onChange: (agent) => {
+      commands().noteAgentChange(agent);
       events.emit("agent", agent);
     },
   });
-  events.on("attention", (attention) => watch.announced(attention));
+  events.on("attention", (attention) => watch.noteAnnouncement(attention));
   return watch;
 }
 

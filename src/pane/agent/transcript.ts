@@ -139,7 +139,7 @@ const EntrySchema = v.looseObject({
 });
 
 /** The start of a text that a host itself adds to the conversation, such as its environment. */
-const ADDED = /^<[a-z_-]+>/;
+const ADDED_BY_HOST = /^<[a-z_-]+>/;
 
 /** Names of the two roles in the hosts' forms. */
 const roles: Readonly<Record<string, TranscriptMessage["role"]>> = {
@@ -165,7 +165,7 @@ function entryOf(value: unknown): TranscriptEntry | null {
   const name = item?.role ?? type ?? role ?? "";
   const side = Object.hasOwn(roles, name) ? roles[name] : undefined;
   const text = textOf(content ?? message?.content ?? payload?.content ?? data?.content);
-  return side === undefined || text === "" || (side === "user" && ADDED.test(text))
+  return side === undefined || text === "" || (side === "user" && ADDED_BY_HOST.test(text))
     ? none
     : { role: side, text, at, title };
 }

@@ -8,7 +8,7 @@ import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 
 /** Delay of the first check, in ms: most commands have ended by then and are never checked. */
-const FIRST_LOOK_MS = 1_000;
+const FIRST_CHECK_MS = 1_000;
 
 /** The input that a running command waits for; `prompt`: it is a shell at its own prompt. */
 type AwaitedInput = "waiting_for_input" | "password" | "fullscreen" | "prompt";
@@ -21,7 +21,7 @@ export function awaitedInput({ state, settled }: ProgramState): AwaitedInput | n
     : null;
 }
 
-export class Asking implements Disposable {
+export class AskingDetector implements Disposable {
   private since: number | null = null;
   private readonly alarm: Alarm;
   private watch: Disposable | null = null;
@@ -31,13 +31,13 @@ export class Asking implements Disposable {
     private readonly clock: Clock,
     private readonly observer: StateObserver,
     private readonly ms: number,
-    private readonly asked: () => void,
+    private readonly onAsking: () => void,
   ) {
     this.alarm = new Alarm(clock, () => {
       if (this.watch === null) this.watch = observer.watch((state) => this.checkState(state));
       else this.checkState(observer.observe());
     });
-    this.alarm.set(clock.now() + Math.min(FIRST_LOOK_MS, ms));
+    this.alarm.set(clock.now() + Math.min(FIRST_CHECK_MS, ms));
   }
 
   [Symbol.dispose](): void {
@@ -59,6 +59,6 @@ export class Asking implements Disposable {
       return;
     }
     this[Symbol.dispose]();
-    this.asked();
+    this.onAsking();
   }
 }

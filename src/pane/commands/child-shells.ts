@@ -30,7 +30,7 @@ export interface ChildKey {
   withdraw(): void;
 }
 
-interface Watched {
+interface WatchedShell {
   readonly child: ChildShell;
   /** Its process, or the one that relays its terminal; null when unknown. */
   readonly pid: number | null;
@@ -38,7 +38,7 @@ interface Watched {
 }
 
 export class ChildShells {
-  private readonly byNonce = new Map<string, Watched>();
+  private readonly byNonce = new Map<string, WatchedShell>();
 
   /** @param nonces kept in sync with the secrets of the children */
   constructor(private readonly nonces: Set<string>) {}
@@ -50,7 +50,7 @@ export class ChildShells {
       this.remove(oldest.child);
     }
     const pid = child.pid ?? carrier;
-    this.byNonce.set(child.nonce, { child, pid, image: imageOf(pid) });
+    this.byNonce.set(child.nonce, { child, pid, image: processImage(pid) });
     this.nonces.add(child.nonce);
   }
 
@@ -69,23 +69,23 @@ export class ChildShells {
   }
 
   /** Removes those whose process has ended or has become another program. */
-  takeGone(): readonly ChildShell[] {
+  removeEnded(): readonly ChildShell[] {
     if (this.byNonce.size === 0) return [];
-    const ended = [...this.byNonce.values()].filter(isGone).map(({ child }) => child);
+    const ended = [...this.byNonce.values()].filter(hasEnded).map(({ child }) => child);
     for (const child of ended) this.remove(child);
     return ended;
   }
 }
 
-function isGone({ pid, image }: Watched): boolean {
+function hasEnded({ pid, image }: WatchedShell): boolean {
   if (pid === null) return false;
   if (!platform().processes.isAlive(pid)) return true;
-  const now = imageOf(pid);
+  const now = processImage(pid);
   return image !== null && now !== null && now !== image;
 }
 
 /** Null when the system hides it, as for another user's process. */
-function imageOf(pid: number | null): string | null {
+function processImage(pid: number | null): string | null {
   const image = pid === null ? null : platform().processes.image(pid);
   return image === null ? null : `${image.executable}\0${image.start}`;
 }

@@ -10,17 +10,18 @@ import type { ShellMark } from "../ports.ts";
 import { RunningOutput } from "../text/running-output.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
 import type { ChildShell } from "./child-shells.ts";
-import { doubt, doubtsOf } from "./log-entry.ts";
+import { addDoubt, doubtsOf } from "./log-entry.ts";
 import type { Ending, ShellLevel } from "./shell-level.ts";
 
-const LATE_END = "PROMPT_COMMAND was changed: the output may contain its text, and the duration its time";
-const VERBOSE = "set -v is on: the output contains bash's echo of its hooks";
-const NO_END = "the shell showed its prompt without reporting an end: the exit code is unknown";
-const NO_EDITOR = "the shell's line editor did not appear after the command: the command may have faked its end";
+const LATE_END_WARNING = "PROMPT_COMMAND was changed: the output may contain its text, and the duration its time";
+const VERBOSE_WARNING = "set -v is on: the output contains bash's echo of its hooks";
+const NO_END_WARNING = "the shell showed its prompt without reporting an end: the exit code is unknown";
+const NO_EDITOR_WARNING =
+  "the shell's line editor did not appear after the command: the command may have faked its end";
 /** Delays between checks for a shell that reads its terminal when its prompt was not seen, in ms; the last repeats. */
-const LOOK_MS = [50, 250, 1_000, 5_000] as const;
+const READ_CHECK_DELAYS_MS = [50, 250, 1_000, 5_000] as const;
 /** Checks after which a terminal in the mode of a line editor suffices when the system does not reveal its reader. */
-const UNTOLD_LOOKS = 3;
+const UNKNOWN_READER_CHECKS = 3;
 
 export interface CommandEndsPort {
   readonly text: TerminalText;
@@ -37,9 +38,9 @@ export interface CommandEndsPort {
 interface EndSink {
   end(ending: Ending, state: Exclude<CommandState, "running">): void;
   /** The shell accepts input. */
-  prompt(): void;
+  noteInputAccepted(): void;
   /** The running command's output ends there, unless a later end is reported. */
-  ending(id: number, outputEnd: TextPosition): void;
+  noteReportedEnd(id: number, outputEnd: TextPosition): void;
 }
 
 type MarkPosition = Pick<ShellMark, "position" | "offset">;
@@ -51,36 +52,36 @@ export class CommandEnds {
   ) {}
 
   /** D. */
-  reported(shell: ShellLevel, mark: ShellMark): void {
+  handleEndMark(shell: ShellLevel, mark: ShellMark): void {
     const { running } = shell;
     // The text of a prompt that was not expanded, as in `echo $PROMPT_EOL_MARK`.
     if (mark.verified && mark.exitCode === null) return;
-    shell.status = { exitCode: mark.exitCode, offset: mark.offset, position: mark.position };
+    shell.lastStatus = { exitCode: mark.exitCode, offset: mark.offset, position: mark.position };
     if (running !== null) {
-      if (mark.params?.verbose === "1") doubt(running, VERBOSE);
-      if (mark.params?.late === "1") doubt(running, LATE_END);
-      this.expect(shell, mark, outputEnd(this.port.text, mark));
-      if (!mark.verified) this.asReported(shell);
+      if (mark.params?.verbose === "1") addDoubt(running, VERBOSE_WARNING);
+      if (mark.params?.late === "1") addDoubt(running, LATE_END_WARNING);
+      this.setExpectedEnd(shell, mark, outputEnd(this.port.text, mark));
+      if (!mark.verified) this.endAsReported(shell);
     }
     shell.promptEnd = null;
     shell.phase = "ended";
   }
 
   /** Mark A, while the shell itself is in the foreground. */
-  promptBegins(shell: ShellLevel, mark: ShellMark): void {
-    shell.prompted = null;
+  handlePromptStart(shell: ShellLevel, mark: ShellMark): void {
+    shell.endPromptOffset = null;
     if (shell.running !== null && !mark.verified) this.sink.end(this.endAtCursor(shell, mark), "finished");
-    else if (shell.running !== null && shell.ending === null) this.expect(shell, mark, mark.position);
+    else if (shell.running !== null && shell.ending === null) this.setExpectedEnd(shell, mark, mark.position);
     // A prompt without an end may be part of the command's output.
     if (shell.phase !== "running") shell.phase = "drawing";
   }
 
   /** Mark B. */
-  promptEnds(shell: ShellLevel, mark: ShellMark): void {
-    if (shell.running === null || !mark.verified) this.atPrompt(shell);
+  handlePromptEnd(shell: ShellLevel, mark: ShellMark): void {
+    if (shell.running === null || !mark.verified) this.endAtPrompt(shell);
     else if (shell.ending !== null) {
-      shell.prompted = mark.offset;
-      this.settle(shell, mark.offset);
+      shell.endPromptOffset = mark.offset;
+      this.decidePrompt(shell, mark.offset);
     }
   }
 
@@ -88,33 +89,33 @@ export class CommandEnds {
    * Decides whose prompt is shown, by the terminal's mode, once all output is parsed: before that, the mode may be of a
    * later moment.
    */
-  private settle(shell: ShellLevel, prompted: number): void {
+  private decidePrompt(shell: ShellLevel, prompted: number): void {
     const { ending } = shell;
-    if (shell.prompted !== prompted || ending === null) return;
+    if (shell.endPromptOffset !== prompted || ending === null) return;
     if (this.port.isBehind?.() === true) {
-      setImmediate(() => this.settle(shell, prompted));
+      setImmediate(() => this.decidePrompt(shell, prompted));
       return;
     }
-    shell.prompted = null;
+    shell.endPromptOffset = null;
     // It may be a prompt that the command prints.
     if (this.port.readsKeys?.() === false && !shell.readsLines) return;
-    this.asReported(shell, ending.exitCode === null ? NO_END : null);
-    this.atPrompt(shell);
+    this.endAsReported(shell, ending.exitCode === null ? NO_END_WARNING : null);
+    this.endAtPrompt(shell);
   }
 
   /** A line typed ahead runs before its prompt was seen. @returns whether no command runs any more */
-  nextBegins(shell: ShellLevel, number: number | null): boolean {
+  handleNextCommand(shell: ShellLevel, number: number | null): boolean {
     const { running, ending } = shell;
     if (running === null) return true;
     if (ending === null || (number !== null && number === running.number)) return false;
-    this.asReported(shell);
+    this.endAsReported(shell);
     return true;
   }
 
   /** The shell has ended, or become another program. @returns whether the running command's end was reported before */
-  shellEnds(shell: ShellLevel): boolean {
+  handleShellEnd(shell: ShellLevel): boolean {
     if (shell.ending === null) return false;
-    this.asReported(shell, NO_EDITOR);
+    this.endAsReported(shell, NO_EDITOR_WARNING);
     return true;
   }
 
@@ -130,41 +131,42 @@ export class CommandEnds {
     return { exitCode, signal, offset, outputEnd: position, ...times, warnings };
   }
 
-  private expect(shell: ShellLevel, mark: ShellMark, end: TextPosition): void {
+  private setExpectedEnd(shell: ShellLevel, mark: ShellMark, end: TextPosition): void {
     if (!(shell.running?.output instanceof RunningOutput)) return;
     shell.ending = { ...this.endAtCursor(shell, mark, mark), outputEnd: end };
-    shell.prompted = null;
-    shell.running.output.freeze(end);
-    this.sink.ending(shell.running.record.id, end);
+    shell.endPromptOffset = null;
+    shell.running.output.noteReportedEnd(end);
+    this.sink.noteReportedEnd(shell.running.record.id, end);
     if (mark.verified) this.awaitReading(shell, shell.ending);
   }
 
-  private asReported(shell: ShellLevel, why: string | null = null): void {
+  private endAsReported(shell: ShellLevel, why: string | null = null): void {
     const { running, ending } = shell;
     if (running === null || ending === null) return;
-    if (why !== null) doubt(running, why);
+    if (why !== null) addDoubt(running, why);
     this.sink.end(why === null ? ending : { ...ending, warnings: [...ending.warnings, why] }, "finished");
   }
 
-  private atPrompt(shell: ShellLevel): void {
+  private endAtPrompt(shell: ShellLevel): void {
     shell.readsLines = this.port.readsKeys?.() === false;
     shell.phase = "prompt";
-    this.sink.prompt();
+    this.sink.noteInputAccepted();
   }
 
   private awaitReading(shell: ShellLevel, ending: Ending, n = 0): void {
     const { text, clock } = this.port;
     const { offset } = text;
-    clock.after(LOOK_MS[Math.min(n, LOOK_MS.length - 1)] ?? 0, () => {
+    clock.after(READ_CHECK_DELAYS_MS[Math.min(n, READ_CHECK_DELAYS_MS.length - 1)] ?? 0, () => {
       if (shell.ending !== ending) return;
-      const reads = this.port.shellReads?.(shell.child) ?? (n >= UNTOLD_LOOKS && this.port.readsKeys?.() === true);
+      const reads =
+        this.port.shellReads?.(shell.child) ?? (n >= UNKNOWN_READER_CHECKS && this.port.readsKeys?.() === true);
       if (!reads || text.offset !== offset || this.port.isBehind?.() === true) {
         this.awaitReading(shell, ending, n + 1);
         return;
       }
-      this.asReported(shell, NO_EDITOR);
+      this.endAsReported(shell, NO_EDITOR_WARNING);
       // Nothing can be typed without a prompt.
-      if (shell.promptEnd !== null) this.atPrompt(shell);
+      if (shell.promptEnd !== null) this.endAtPrompt(shell);
     });
   }
 }

@@ -24,25 +24,25 @@ interface FollowerOptions {
   readonly text: TerminalText;
   readonly id: number | null;
   readonly sink: FollowSink;
-  readonly ended: (follower: CommandFollower) => void;
+  readonly onEnd: (follower: CommandFollower) => void;
 }
 
 export class CommandFollower {
   private output: OutputFollower | null = null;
-  private command: number | null;
-  private open = true;
-  private readonly listening: Disposable;
+  private commandId: number | null;
+  private isFollowing = true;
+  private readonly logListener: Disposable;
 
   /** @throws WshError command_not_found, invalid_cursor */
   constructor(private readonly options: FollowerOptions) {
     const { log, id, sink } = options;
-    this.command = id;
-    this.listening = log.on({
-      started: (record) => this.started(record),
+    this.commandId = id;
+    this.logListener = log.on({
+      started: (record) => this.handleStart(record),
       ending: (id, end) => {
-        if (id === this.command) this.output?.freeze(end);
+        if (id === this.commandId) this.output?.freeze(end);
       },
-      finished: (record) => this.finished(record),
+      finished: (record) => this.handleFinish(record),
     });
     if (id === null) return;
     const record = log.get(id);
@@ -52,8 +52,8 @@ export class CommandFollower {
       log.require(id);
       throw new WshError("command_not_found", `this pane has no output of command ${id}`);
     }
-    const running = log.soFar(id);
-    this.tell(running?.retained ?? retained);
+    const running = log.outputSoFar(id);
+    this.passOn(running?.retained ?? retained);
     if (running === null) {
       this.end(record);
       return;
@@ -65,37 +65,37 @@ export class CommandFollower {
 
   /** The command being followed; null until one starts. */
   get id(): number | null {
-    return this.command;
+    return this.commandId;
   }
 
   get isOpen(): boolean {
-    return this.open;
+    return this.isFollowing;
   }
 
-  retired(lines: RetiredLines): void {
-    this.output?.retired(lines);
+  noteRetired(lines: RetiredLines): void {
+    this.output?.noteRetired(lines);
   }
 
-  chunk(): void {
-    this.output?.chunk();
+  noteChunk(): void {
+    this.output?.noteChunk();
   }
 
   close(): void {
-    if (!this.open) return;
-    this.open = false;
-    this.listening[Symbol.dispose]();
-    this.options.ended(this);
+    if (!this.isFollowing) return;
+    this.isFollowing = false;
+    this.logListener[Symbol.dispose]();
+    this.options.onEnd(this);
   }
 
-  private started(record: CommandRecord): void {
-    if (this.command !== null) return;
-    this.command = record.id;
+  private handleStart(record: CommandRecord): void {
+    if (this.commandId !== null) return;
+    this.commandId = record.id;
     const { text, sink } = this.options;
     this.output = new OutputFollower(text, text.position(), (part) => sink.text(part));
   }
 
-  private finished(record: CommandRecord): void {
-    if (record.id !== this.command) return;
+  private handleFinish(record: CommandRecord): void {
+    if (record.id !== this.commandId) return;
     this.output?.finish(this.options.text.position());
     this.end(record);
   }
@@ -106,7 +106,7 @@ export class CommandFollower {
     this.options.sink.ended(record);
   }
 
-  private tell({ head, tail, omitted }: RetainedLines): void {
+  private passOn({ head, tail, omitted }: RetainedLines): void {
     const { sink } = this.options;
     const lines = (part: readonly string[]): void => {
       if (part.length > 0) sink.text(part.map((line) => `${line}\n`).join(""));

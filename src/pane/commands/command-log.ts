@@ -45,8 +45,8 @@ import {
 import type { CommandLogEvents } from "./log-events.ts";
 import { type Ending, type ShellLevel, ShellLevels } from "./shell-level.ts";
 
-const LEFT = "the command's shell exited: the exit code is unknown";
-const CUT_OFF = "the shell was killed while the command was running: the exit code is unknown";
+const SHELL_EXITED = "the command's shell exited: the exit code is unknown";
+const SHELL_KILLED = "the shell was killed while the command was running: the exit code is unknown";
 
 interface CommandLogPort extends CommandEndsPort {
   /** Directory of the shell, if known. */
@@ -56,13 +56,13 @@ interface CommandLogPort extends CommandEndsPort {
   /** Storage for requested output beyond what memory keeps; null or absent: none. */
   readonly spools?: Spools | null;
   /** Whether a caller requested the command that starts now. */
-  isAskedFor?(): boolean;
+  isRequested?(): boolean;
   readonly restored?: readonly CommandRecord[];
   /** The id before the first command's; default 0. */
   readonly lastCommandId?: number;
 }
 
-interface Cursor {
+interface OutputPosition {
   position(): TextPosition;
   readonly offset: number;
 }
@@ -70,7 +70,7 @@ interface Cursor {
 export class CommandLog {
   private readonly records: CommandRecords;
   private readonly listeners = new Set<Partial<CommandLogEvents>>();
-  expected: SentCommand | null = null;
+  expectedCommand: SentCommand | null = null;
   private readonly shells = new ShellLevels();
   private readonly ends: CommandEnds;
 
@@ -80,9 +80,9 @@ export class CommandLog {
   ) {
     this.records = new CommandRecords(limits, port.restored, port.lastCommandId);
     this.ends = new CommandEnds(port, {
-      end: (ending, state) => this.end(ending, state),
-      prompt: () => this.emit((listener) => listener.prompt?.()),
-      ending: (id, end) => this.emit((listener) => listener.ending?.(id, end)),
+      end: (ending, state) => this.endCommand(ending, state),
+      noteInputAccepted: () => this.emit((listener) => listener.prompt?.()),
+      noteReportedEnd: (id, end) => this.emit((listener) => listener.ending?.(id, end)),
     });
   }
 
@@ -107,28 +107,28 @@ export class CommandLog {
   }
 
   /** Phase of a shell inside the running command, by marks that are not trusted. */
-  get inner(): ShellPhase {
-    return this.shell.inner;
+  get innerPhase(): ShellPhase {
+    return this.shell.innerPhase;
   }
 
   /** Whether marks with the shell's nonce were seen. */
-  get verified(): boolean {
-    return this.shell.sawVerified;
+  get hasVerifiedMarks(): boolean {
+    return this.shell.hasVerifiedMarks;
   }
 
   /** Whether any trusted marks were seen. */
-  get active(): boolean {
+  get isActive(): boolean {
     return this.shell.phase !== "none";
   }
 
   /** Position of the newest prompt's start. */
   get promptStart(): TextPosition | null {
-    return this.shell.promptBegin;
+    return this.shell.promptStart;
   }
 
   /** The newest D and its position: a shell sends one without a command for text that it rejected. */
   get lastStatus(): ShellStatus | null {
-    return this.shell.status;
+    return this.shell.lastStatus;
   }
 
   /** Whether the shell's own process group is in the foreground; null when unknown. */
@@ -178,18 +178,18 @@ export class CommandLog {
   }
 
   /** Like output, including the spool; the caller disposes of it. */
-  stored(id: number): StoredOutput | null {
+  storedOutput(id: number): StoredOutput | null {
     const entry = this.records.get(id);
     return entry && storedOutput(entry, this.port.text);
   }
 
   /** A chunk was parsed. @param hidesInput called only when there is a spool */
-  chunk(hidesInput: () => boolean): void {
-    this.shells.chunk(hidesInput);
+  noteChunk(hidesInput: () => boolean): void {
+    this.shells.noteChunk(hidesInput);
   }
 
   /** The running command's complete lines, the position after them, and its reported end; null: it does not run. */
-  soFar(
+  outputSoFar(
     id: number,
   ): (ReturnType<RunningOutput["completeLines"]> & { readonly reportedEnd: TextPosition | null }) | null {
     const output = this.records.get(id)?.output;
@@ -205,7 +205,7 @@ export class CommandLog {
 
   /** Sets the command that runs next: exec knows its text better than the shell's history does. Null clears it. */
   expect(sent: SentCommand | null): void {
-    this.expected = sent;
+    this.expectedCommand = sent;
   }
 
   /** Compares the command that ran with the text that exec sent. */
@@ -215,69 +215,69 @@ export class CommandLog {
   }
 
   /** Handles a mark in the stream, once everything before it has been parsed. */
-  mark(mark: ShellMark): void {
-    if (mark.verified) this.enter(mark.child ?? null, mark);
+  handleMark(mark: ShellMark): void {
+    if (mark.verified) this.enterShell(mark.child ?? null, mark);
     const { shell } = this;
     if (mark.kind === "A") shell.isReplaced = false;
     if (shell.isReplaced && !mark.verified) return;
-    if (mark.verified) shell.sawVerified = true;
-    if (mark.verified !== shell.sawVerified) {
-      shell.inner = nextPhase(shell.inner, mark.kind);
+    if (mark.verified) shell.hasVerifiedMarks = true;
+    if (mark.verified !== shell.hasVerifiedMarks) {
+      shell.innerPhase = nextPhase(shell.innerPhase, mark.kind);
       return;
     }
     switch (mark.kind) {
       case "A":
-        this.promptBegins(mark);
+        this.handlePromptStart(mark);
         break;
       case "B":
         shell.promptEnd = mark.position;
         shell.promptOffset = mark.offset;
-        this.ends.promptEnds(shell, mark);
+        this.ends.handlePromptEnd(shell, mark);
         break;
       case "E":
         this.nameCommand(mark.commandLine);
         break;
       case "C":
-        this.begin(mark);
+        this.beginCommand(mark);
         break;
       case "D":
-        this.ends.reported(shell, mark);
+        this.ends.handleEndMark(shell, mark);
         break;
     }
   }
 
   /** History drops lines. Costs nothing unless a command runs. */
-  retired(lines: RetiredLines): void {
-    this.shells.retired(lines);
+  noteRetired(lines: RetiredLines): void {
+    this.shells.noteRetired(lines);
   }
 
   /** The cursor may move up, or lines may move. Runs while output is parsed. */
-  displacing(): void {
-    if (this.phase === "running") this.shells.displacing();
+  noteDisplacing(): void {
+    if (this.phase === "running") this.shells.noteDisplacing();
   }
 
   /** Input is typed while a command runs, into a terminal that echoes. */
-  typedInto(): void {
-    this.shells.typedInto();
+  noteTypedInput(): void {
+    this.shells.noteTypedInput();
   }
 
   /**
    * The pane's program has ended and its last output was parsed.
    * @param isCodeOfCommand whether the code belongs to the command that ran, as after `exit 3`
    */
-  exited({ code, signal }: PtyExit, isCodeOfCommand = true): void {
+  handleExit({ code, signal }: PtyExit, isCodeOfCommand = true): void {
     const { text } = this.port;
-    this.leaveTo(1);
+    this.leaveToDepth(1);
     const entry = this.shell.running;
     // Killed while its prompt was drawn: the command had ended.
-    if (entry !== null && !(signal !== null && this.ends.shellEnds(this.shell))) {
-      if (!isCodeOfCommand && signal === null) entry.doubts.push(CUT_OFF);
+    if (entry !== null && !(signal !== null && this.ends.handleShellEnd(this.shell))) {
+      if (!isCodeOfCommand && signal === null) entry.doubts.push(SHELL_KILLED);
       const exitCode = isCodeOfCommand ? code : null;
       const hasStatus = exitCode !== null || signal !== null;
-      this.end(this.endingAt(text, { exitCode, signal }), hasStatus ? "finished" : "lost");
+      this.endCommand(this.endingAt(text, { exitCode, signal }), hasStatus ? "finished" : "lost");
     }
     this.shell.phase = "none";
-    this.shell.inner = "none";
+    this.shell.innerPhase = "none";
     this.shell.promptEnd = null;
     this.emit((listener) => listener.exited?.());
   }
@@ -285,77 +285,78 @@ export class CommandLog {
   /**
    * The shell's process runs another program: its command has no end, and marks of another shell are valid from now on.
    */
-  replaced(): void {
-    this.leaveTo(1);
+  handleReplacement(): void {
+    this.leaveToDepth(1);
     const { shell } = this;
     // At its prompt, the marks of its last command are still to come; they name it by the text after the prompt.
     if (shell.phase !== "prompt") shell.promptEnd = null;
-    if (shell.running !== null && !this.ends.shellEnds(shell)) this.end(this.endingAt(this.port.text), "replaced");
+    if (shell.running !== null && !this.ends.handleShellEnd(shell))
+      this.endCommand(this.endingAt(this.port.text), "replaced");
     shell.phase = "none";
-    shell.inner = "none";
-    shell.sawVerified = false;
+    shell.innerPhase = "none";
+    shell.hasVerifiedMarks = false;
     shell.isReplaced = true;
   }
 
   /** A shell inside the session's own one has ended, or has become another program. */
-  left(child: ChildShell): void {
+  handleShellLeft(child: ChildShell): void {
     const depth = this.shells.depthOf(child);
-    if (depth > 1) this.leaveTo(depth - 1);
+    if (depth > 1) this.leaveToDepth(depth - 1);
   }
 
   /** Makes the shell of a mark the current one: shells above it have ended, or it is a new one. */
-  private enter(child: ChildShell | null, mark: ShellMark): void {
+  private enterShell(child: ChildShell | null, mark: ShellMark): void {
     if (child === this.shell.child) return;
     const depth = this.shells.depthOf(child);
-    if (depth > 0) this.leaveTo(depth, { position: () => mark.position, offset: mark.offset });
+    if (depth > 0) this.leaveToDepth(depth, { position: () => mark.position, offset: mark.offset });
     else if (child !== null) this.shells.push(child);
   }
 
-  private leaveTo(depth: number, at: Cursor = this.port.text): void {
+  private leaveToDepth(depth: number, at: OutputPosition = this.port.text): void {
     while (this.shells.depth > depth) {
       const { running } = this.shell;
-      if (running !== null && !this.ends.shellEnds(this.shell)) {
-        running.doubts.push(LEFT);
-        this.end(this.endingAt(at), "lost");
+      if (running !== null && !this.ends.handleShellEnd(this.shell)) {
+        running.doubts.push(SHELL_EXITED);
+        this.endCommand(this.endingAt(at), "lost");
       }
       this.shells.pop();
     }
   }
 
-  private promptBegins(mark: ShellMark): void {
+  private handlePromptStart(mark: ShellMark): void {
     const { shell } = this;
     // A prompt while another program is in the foreground is not the shell's: a program printed it.
     if (shell.running !== null && this.shellHoldsTerminal() === false) return;
-    this.ends.promptBegins(shell, mark);
-    shell.promptBegin = mark.position;
-    shell.inner = "none";
+    this.ends.handlePromptStart(shell, mark);
+    shell.promptStart = mark.position;
+    shell.innerPhase = "none";
     shell.promptEnd = null;
   }
 
-  private begin(mark: ShellMark): void {
+  private beginCommand(mark: ShellMark): void {
     // A pasted block runs several commands without a prompt between them: it is one command until the next D.
     const { shell } = this;
     // Other scripts' hooks (iTerm2's) report startup files, and the drawing of the first prompt, as commands.
     if (!mark.verified && shell.phase === "none") return;
     const number = Number(mark.params?.id ?? Number.NaN);
-    if (!this.ends.nextBegins(shell, Number.isNaN(number) ? null : number)) return;
+    if (!this.ends.handleNextCommand(shell, Number.isNaN(number) ? null : number)) return;
     const prompt = shell.promptEnd;
     if (prompt !== null) this.emit((listener) => listener.commandLine?.(prompt, mark.position));
-    const { expected } = this;
-    const isLong = (expected?.line.length ?? 0) > MAX_COMMAND_LINE;
+    const { expectedCommand } = this;
+    const isLong = (expectedCommand?.line.length ?? 0) > MAX_COMMAND_LINE;
     const typed = isLong ? "" : typedBetween(this.port.text, prompt, mark.position);
     const visibleLine = typed.trim() === "" ? null : typed.trim();
-    const line = expected?.command ?? mark.commandLine ?? visibleLine;
+    const line = expectedCommand?.command ?? mark.commandLine ?? visibleLine;
     const id = this.nextId;
-    const isAskedFor = expected !== null || this.port.isAskedFor?.();
-    const spool = isAskedFor ? (this.port.spools?.open() ?? null) : null;
+    const isRequested = expectedCommand !== null || this.port.isRequested?.();
+    const spool = isRequested ? (this.port.spools?.createSpool() ?? null) : null;
     const output = new RunningOutput(this.port.text, mark.position, this.limits.recordBytes, spool);
     const entry: CommandEntry = {
       record: startedRecord(mark, { id, line, cwd: this.port.cwd(), at: this.port.clock.wall() }),
       ...countersOf(this.port.text),
       startedAt: this.port.clock.now(),
-      sent: expected,
-      shown: visibleLine,
+      sent: expectedCommand,
+      shownText: visibleLine,
       reportedText: mark.commandLine,
       indented: /^\s/.test(typed),
       history: mark.params ?? {},
@@ -368,11 +369,11 @@ export class CommandLog {
       spool,
     };
     shell.running = entry;
-    this.expected = null;
-    shell.inner = "none";
+    this.expectedCommand = null;
+    shell.innerPhase = "none";
     shell.phase = "running";
     this.records.add(entry);
-    this.emit((listener) => listener.started?.(entry.record, spool !== null || isAskedFor === true));
+    this.emit((listener) => listener.started?.(entry.record, spool !== null || isRequested === true));
   }
 
   /** The shell names the command that it runs, or ran. */
@@ -385,21 +386,21 @@ export class CommandLog {
     this.emit((listener) => listener.named?.(running.record));
   }
 
-  private endingAt(at: Cursor, how: Partial<Pick<Ending, "exitCode" | "signal">> = {}): Ending {
+  private endingAt(at: OutputPosition, how: Partial<Pick<Ending, "exitCode" | "signal">> = {}): Ending {
     return this.ends.endAtCursor(this.shell, { position: at.position(), offset: at.offset }, how);
   }
 
-  private end(ending: Ending, state: Exclude<CommandState, "running">): void {
+  private endCommand(ending: Ending, state: Exclude<CommandState, "running">): void {
     const { exitCode, signal, offset, outputEnd, at, endedAt, warnings } = ending;
     const { shell } = this;
     const entry = shell.running;
     if (!(entry?.output instanceof RunningOutput)) return;
     shell.running = null;
     shell.ending = null;
-    shell.prompted = null;
+    shell.endPromptOffset = null;
     const lines = entry.output.finish(outputEnd);
     entry.spool?.end();
-    this.records.pack(entry, lines);
+    this.records.storeOutput(entry, lines);
     const count = lines.head.length + lines.tail.length + lines.omitted;
     entry.record = {
       ...entry.record,
@@ -415,7 +416,7 @@ export class CommandLog {
       output_lines: count,
     };
     settleSent(entry);
-    this.records.limit();
+    this.records.enforceLimits();
     this.emit((listener) => listener.finished?.(entry.record));
   }
 

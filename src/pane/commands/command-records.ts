@@ -6,7 +6,7 @@ import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isForeignCommand, nextCommandId } from "../../protocol/pane-numbers.ts";
 import { PackedLines, type RetainedLines } from "../text/retained-lines.ts";
-import { type CommandEntry, GONE, restoredEntry } from "./log-entry.ts";
+import { type CommandEntry, REPLACED_BY_NEWER, restoredEntry } from "./log-entry.ts";
 
 export interface CommandLogLimits {
   /** Maximum records. */
@@ -26,7 +26,7 @@ export const defaultCommandLogLimits: CommandLogLimits = {
 
 export class CommandRecords {
   private readonly entries = new Map<number, CommandEntry>();
-  private heldBytes = 0;
+  private outputBytes = 0;
   /** Id of the newest. */
   lastId: number;
 
@@ -69,25 +69,25 @@ export class CommandRecords {
   add(entry: CommandEntry): void {
     this.lastId = entry.record.id;
     this.entries.set(this.lastId, entry);
-    this.limit();
+    this.enforceLimits();
   }
 
   /** Stores the output of an ended command. */
-  pack(entry: CommandEntry, kept: RetainedLines): void {
+  storeOutput(entry: CommandEntry, kept: RetainedLines): void {
     const packed = new PackedLines(kept);
     entry.output = packed;
-    this.heldBytes += packed.bytes;
+    this.outputBytes += packed.bytes;
   }
 
-  limit(): void {
+  enforceLimits(): void {
     for (const [id, entry] of this.entries) {
-      const over = this.heldBytes > this.limits.totalBytes;
+      const over = this.outputBytes > this.limits.totalBytes;
       const tooMany = this.entries.size > this.limits.records;
       if (!over && !tooMany) break;
       if (entry.record.state === "running" || id === this.lastId) continue;
-      entry.spool?.drop(GONE);
+      entry.spool?.drop(REPLACED_BY_NEWER);
       if (entry.output instanceof PackedLines && entry.output.bytes > 0) {
-        this.heldBytes -= entry.output.bytes;
+        this.outputBytes -= entry.output.bytes;
         entry.output = new PackedLines({ head: [], tail: [], omitted: entry.record.output_lines });
       }
       if (tooMany) this.entries.delete(id);

@@ -9,12 +9,12 @@ import type { ProgramPort } from "../ports.ts";
 import type { CommandLog } from "./command-log.ts";
 
 /** Commands with a stored start; for an older one every process of the session counts. */
-const KEPT = 64;
+const MAX_STORED_STARTS = 64;
 
 export class CommandStarts {
-  private readonly moments = new Map<number, Moment>();
+  private readonly startMoments = new Map<number, Moment>();
   /** Time of the first prompt after the last command: a redrawn prompt may follow the next command's start. */
-  private atPrompt: Moment | null = null;
+  private promptMoment: Moment | null = null;
 
   constructor(
     private readonly program: ProgramPort,
@@ -22,9 +22,9 @@ export class CommandStarts {
   ) {
     log.on({
       prompt: () => {
-        this.atPrompt ??= presentMoment();
+        this.promptMoment ??= presentMoment();
       },
-      started: ({ id }) => this.started(id),
+      started: ({ id }) => this.noteStart(id),
     });
   }
 
@@ -34,16 +34,16 @@ export class CommandStarts {
   anchor(commandId: number | undefined): PortAnchor {
     const { pid } = this.program;
     const id = commandId ?? this.log.runningCommand?.id;
-    const since = id === undefined ? null : (this.moments.get(id) ?? null);
+    const since = id === undefined ? null : (this.startMoments.get(id) ?? null);
     return { pid, since, foreground: () => this.program.foreground() };
   }
 
-  private started(id: number): void {
-    if (this.atPrompt !== null) this.moments.set(id, this.atPrompt);
-    this.atPrompt = null;
-    for (const old of this.moments.keys()) {
-      if (this.moments.size <= KEPT) break;
-      this.moments.delete(old);
+  private noteStart(id: number): void {
+    if (this.promptMoment !== null) this.startMoments.set(id, this.promptMoment);
+    this.promptMoment = null;
+    for (const old of this.startMoments.keys()) {
+      if (this.startMoments.size <= MAX_STORED_STARTS) break;
+      this.startMoments.delete(old);
     }
   }
 }

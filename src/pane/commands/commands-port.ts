@@ -32,7 +32,7 @@ export interface CommandsPort {
   /** Storage for output that a caller requested; null or absent: none. */
   readonly spool?: SpoolLimits | null;
   /** Whether the program itself is a command that a caller requested. */
-  readonly isAskedFor?: boolean;
+  readonly isRequested?: boolean;
   /** File of the integrated shell that was started; null or absent when the program is not one. */
   readonly shellFile?: string | null;
   /** A key for a shell inside; null or absent: there are no files to give to shells. */
@@ -46,7 +46,7 @@ export interface CommandsPort {
   /** The agent in the foreground, as last seen. */
   readonly agent?: () => AgentInfo | null;
   /** Called after each check of the program. */
-  readonly observed?: ObserverPort["observed"];
+  readonly onObserved?: ObserverPort["onObserved"];
   /** Replaced by tests. */
   readonly readFacts?: ObserverPort["readFacts"];
 }

@@ -17,19 +17,19 @@ import { hidesTypedText } from "../../pty/port.ts";
 import { inactiveReason, shellKind } from "../../shell/plan.ts";
 import { CookedLine } from "../cooked-line.ts";
 import type { InputHold } from "../input-gate.ts";
-import { Overwritten } from "../output/overwritten.ts";
+import { OverwrittenTexts } from "../output/overwritten.ts";
 import { RawOutputs } from "../output/raw-outputs.ts";
 import { Spools } from "../output/spool.ts";
 import type { IntegratedShell, ShellMark } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { StateObserver } from "../state/observer.ts";
 import { isLine } from "../state/reading.ts";
-import { Submits } from "../submits.ts";
+import { InputSubmitter } from "../submits.ts";
 import { EchoTracker } from "../text/echo.ts";
 import type { RetiredLines } from "../text/text.ts";
 import type { LookAt } from "../waiting/port-watch.ts";
 import { Waiters, type WaitOutcome, type WaitRequest } from "../waiting/waiters.ts";
-import { Asking } from "./asking.ts";
+import { AskingDetector } from "./asking.ts";
 import { type ChildShell, ChildShells } from "./child-shells.ts";
 import { CommandFollower, type FollowSink } from "./command-follower.ts";
 import { CommandLog } from "./command-log.ts";
@@ -41,12 +41,12 @@ import { hideKey, LineEditor } from "./line-editor.ts";
 import { type LineOffer, type LineOfferPort, offerLine } from "./line-offer.ts";
 import { LostEcho } from "./lost-echo.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
-import type { Leader, Stop } from "./stop.ts";
+import type { Leader, StopMethod } from "./stop.ts";
 
 /**
  * Times of checks whether a running command has replaced the shell, in ms after the previous check: most do so at once.
  */
-const CHECK_MS = [50, 250, 1_000, 5_000] as const;
+const SHELL_CHECK_DELAYS_MS = [50, 250, 1_000, 5_000] as const;
 
 /**
  * Exit codes of shells that end themselves after a hangup, in the middle of a command. They do not describe the
@@ -62,18 +62,18 @@ export class Commands {
   readonly cookedLine: CookedLine;
   private readonly waiters: Waiters;
   private readonly editor: LineEditor;
-  private readonly execs: Exec;
-  private readonly runs: Runs;
-  private readonly offers: LineOfferPort;
+  private readonly execRunner: Exec;
+  private readonly runRunner: Runs;
+  private readonly linePort: LineOfferPort;
   private readonly followers = new Set<CommandFollower>();
-  private readonly image: ShellImage;
-  private readonly shells: ChildShells;
+  private readonly shellImage: ShellImage;
+  private readonly childShells: ChildShells;
   private readonly spools: Spools | null;
-  readonly submits: Submits;
-  readonly raw: RawOutputs;
-  readonly overwritten: Overwritten;
+  readonly submits: InputSubmitter;
+  readonly rawOutputs: RawOutputs;
+  readonly overwritten: OverwrittenTexts;
   readonly lostEcho: LostEcho;
-  private inactive: string | null = null;
+  private inactiveReasonText: string | null = null;
 
   constructor(private readonly port: CommandsPort) {
     const { text, clock, program, target, activity, limits = defaultCommandLimits, readFacts } = port;
@@ -83,9 +83,9 @@ export class Commands {
       const pid = child === null ? program.pid : child.pid;
       return group === null || pid === null ? null : group === pid;
     };
-    this.shells = new ChildShells(port.childNonces ?? new Set());
+    this.childShells = new ChildShells(port.childNonces ?? new Set());
     this.spools = port.spool === null || port.spool === undefined ? null : new Spools(port.spool);
-    const isAskedFor = (): boolean => port.isAskedFor === true || this.runs.isPending;
+    const isRequested = (): boolean => port.isRequested === true || this.runRunner.isPending;
     const { restored = [], lastCommandId = 0 } = port;
     // The shell's directory at its prompt: a quick command has left the directory by now.
     const startCwd = (): string | null => port.cwd() ?? this.cwd();
@@ -100,11 +100,11 @@ export class Commands {
     };
     const shell = { cwd: startCwd, shellHoldsTerminal, readsKeys, shellReads, isBehind: () => program.isBehind };
     this.log = new CommandLog(
-      { text, clock, ...shell, spools: this.spools, isAskedFor, restored, lastCommandId },
+      { text, clock, ...shell, spools: this.spools, isRequested, restored, lastCommandId },
       limits,
     );
-    this.raw = new RawOutputs(this.log);
-    this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });
+    this.rawOutputs = new RawOutputs(this.log);
+    this.shellImage = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });
     this.echo = new EchoTracker(text, clock);
     this.cookedLine = new CookedLine(flags);
     this.observer = new StateObserver({
@@ -113,10 +113,10 @@ export class Commands {
       clock,
       shell: this.log,
       shellPid: () => this.shellPid,
-      echoPending: () => this.echo.pending,
+      echoPending: () => this.echo.isPending,
       checkShell: () => this.checkShell(),
-      awaitsPrompt: () => target.shell !== null && target.replacedBy === null && !this.log.active,
-      ...defined({ observed: port.observed, readFacts }),
+      awaitsPrompt: () => target.shell !== null && target.replacedBy === null && !this.log.isActive,
+      ...defined({ onObserved: port.onObserved, readFacts }),
     });
     const { log, observer, echo } = this;
     const reader = (): TerminalReader | null =>
@@ -124,7 +124,7 @@ export class Commands {
       this.shellPid === null || readFacts !== undefined ? null : readTerminalReader(this.shellPid);
     const quietMs = (): number => observer.quietMs();
     this.lostEcho = new LostEcho({ target, log, flags, reader, quietMs, offset: () => text.offset });
-    this.overwritten = new Overwritten({ text, flags: () => this.lostEcho.seen(flags()), log });
+    this.overwritten = new OverwrittenTexts({ text, flags: () => this.lostEcho.noteFlags(flags()), log });
     const parts = { text, clock, log, observer, echo };
     const starts = new CommandStarts(program, this.log);
     const processes = (commandId: number | undefined): ReturnType<CommandStarts["anchor"]> => starts.anchor(commandId);
@@ -142,10 +142,10 @@ export class Commands {
     });
     this.log.on({
       started: ({ id }) => {
-        target.typed.accepted();
-        this.checkSoon(id, 0);
+        target.typed.noteAccepted();
+        this.scheduleShellCheck(id, 0);
       },
-      prompt: () => target.typed.prompt(target.shell !== "fish"),
+      prompt: () => target.typed.notePrompt(target.shell !== "fish"),
     });
     this.editor = new LineEditor({
       target,
@@ -161,21 +161,26 @@ export class Commands {
       const pid = program.foreground();
       return pid === null ? null : { pid, executable: platform().processes.executable(pid) };
     };
-    this.offers = { ...parts, target, editor: this.editor, send };
+    this.linePort = { ...parts, target, editor: this.editor, send };
     const wait = (request: WaitRequest): Promise<WaitOutcome> => this.wait(request);
-    const inside = { shells: this.shells, newKey: port.newKey ?? null };
-    this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd, wait, flags }, inside);
+    const inside = { shells: this.childShells, newKey: port.newKey ?? null };
+    this.execRunner = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd, wait, flags }, inside);
     const write = (bytes: Uint8Array): Promise<void> => this.send(bytes, (typed) => target.write(typed));
     const unread = (): number | null =>
       this.shellPid === null ? null : (readTerminalReader(this.shellPid)?.unread ?? null);
-    this.submits = new Submits({ clock, flags, unread, isAtPrompt: () => this.isAtPrompt });
+    this.submits = new InputSubmitter({ clock, flags, unread, isAtPrompt: () => this.isAtPrompt });
     const isLineEntered = (): boolean => target.typed.isEntered;
-    this.runs = new Runs({ ...parts, type: (input) => this.submits.type(input, write), flags, isLineEntered });
+    this.runRunner = new Runs({ ...parts, type: (input) => this.submits.type(input, write), flags, isLineEntered });
   }
 
   /** Whether a caller's command runs, or may begin: its output is kept byte for byte. */
   get wantsRaw(): boolean {
-    return this.raw.isOpen || this.log.expected !== null || this.port.isAskedFor === true || this.runs.isPending;
+    return (
+      this.rawOutputs.hasOpen ||
+      this.log.expectedCommand !== null ||
+      this.port.isRequested === true ||
+      this.runRunner.isPending
+    );
   }
 
   /** Whether the shell's own line editor is in the foreground. */
@@ -184,72 +189,72 @@ export class Commands {
   }
 
   /** Handles a mark of the shell integration, after everything before it was parsed. */
-  mark(mark: ShellMark): void {
+  handleMark(mark: ShellMark): void {
     const isOwn = mark.verified && (mark.child ?? null) === null;
-    if (isOwn) this.image.shown();
+    if (isOwn) this.shellImage.shown();
     if (mark.kind === "P") {
-      this.inactive = inactiveReason(mark.params?.why ?? "");
+      this.inactiveReasonText = inactiveReason(mark.params?.why ?? "");
       return;
     }
     if (mark.kind === "T") {
-      this.execs.typed.mark(mark);
+      this.execRunner.typedExec.handleMark(mark);
       return;
     }
-    if (mark.kind !== "L") this.log.mark(mark);
+    if (mark.kind !== "L") this.log.handleMark(mark);
     // A shell that has our integration without this session's nonce still answers; its marks are never verified.
-    else if (mark.verified || !this.log.verified) this.editor.answered(mark);
+    else if (mark.verified || !this.log.hasVerifiedMarks) this.editor.handleAnswer(mark);
     // Its last marks may be read after the shell that printed them is gone: the commands they start have ended.
-    if (isOwn && this.image.replacedBy !== null) this.log.replaced();
+    if (isOwn && this.shellImage.replacedBy !== null) this.log.handleReplacement();
   }
 
   /** History drops lines. */
-  retired(lines: RetiredLines): void {
-    for (const follower of this.followers) follower.retired(lines);
-    this.log.retired(lines);
-    this.execs.typed.retired(lines);
-    this.waiters.retired(lines);
-    this.runs.retired(lines);
+  noteRetired(lines: RetiredLines): void {
+    for (const follower of this.followers) follower.noteRetired(lines);
+    this.log.noteRetired(lines);
+    this.execRunner.typedExec.noteRetired(lines);
+    this.waiters.noteRetired(lines);
+    this.runRunner.noteRetired(lines);
   }
 
   /** Lines from `top` on were erased and will be printed again; those above remain. Lines already in a record stay. */
-  erasedBelow(top: number): void {
-    this.waiters.erased(top);
-    this.runs.erasedBelow(top);
+  noteErasedBelow(top: number): void {
+    this.waiters.noteErased(top);
+    this.runRunner.noteErasedBelow(top);
   }
 
   /** A chunk has been parsed, including its marks, and counted as activity. */
-  chunk(raw: Uint8Array | null): void {
-    this.raw.chunk(raw, this.port.text.offset, () => this.port.program.flags());
-    this.log.chunk(() => hidesTypedText(this.port.program.flags()));
-    for (const follower of this.followers) follower.chunk();
-    this.waiters.chunk();
-    this.execs.typed.chunk();
-    this.runs.chunk();
+  noteChunk(raw: Uint8Array | null): void {
+    this.rawOutputs.noteChunk(raw, this.port.text.offset, () => this.port.program.flags());
+    this.log.noteChunk(() => hidesTypedText(this.port.program.flags()));
+    for (const follower of this.followers) follower.noteChunk();
+    this.waiters.noteChunk();
+    this.execRunner.typedExec.noteChunk();
+    this.runRunner.noteChunk();
   }
 
-  bell(): void {
-    this.waiters.bell(this.port.text.offset);
+  noteBell(): void {
+    this.waiters.noteBell(this.port.text.offset);
   }
 
   /** The agent of the pane has changed its state. */
-  agentChanged(agent: AgentInfo | null): void {
-    this.waiters.agentChanged(agent);
+  noteAgentChange(agent: AgentInfo | null): void {
+    this.waiters.noteAgentChange(agent);
   }
 
   /** Input is typed (by an API or a terminal): call before the program can have answered. `flags` were read before. */
-  typing(bytes: Uint8Array, flags = this.port.program.flags()): void {
-    this.note(bytes, flags);
+  noteTyping(bytes: Uint8Array, flags = this.port.program.flags()): void {
+    this.recordInput(bytes, flags);
   }
 
   /** Input is given to the program: while a command runs, its echo is output like any other. */
-  inputPassed(): void {
+  noteInputPassed(): void {
     if (this.log.phase !== "running" || this.port.program.flags()?.echo === false) return;
-    this.log.typedInto();
+    this.log.noteTypedInput();
   }
 
   /** The program has ended, perhaps since we hung up; call once its last output is parsed and `program.exit` is set. */
-  exited(exit: PtyExit, isHungUp = false): void {
-    this.inactive = null;
+  handleExit(exit: PtyExit, isHungUp = false): void {
+    this.inactiveReasonText = null;
     const { shellFile = null } = this.port;
     const { shell } = this.port.target;
     const isOwn =
@@ -257,9 +262,9 @@ export class Commands {
       this.log.child !== null ||
       shell === null ||
       (!isHungUp && exit.code !== hangupCodes[shell]);
-    this.log.exited(exit, isOwn);
-    this.shells.clear();
-    this.waiters.exited();
+    this.log.handleExit(exit, isOwn);
+    this.childShells.clear();
+    this.waiters.noteExit();
   }
 
   /** The pane is being closed. */
@@ -270,13 +275,13 @@ export class Commands {
   }
 
   /** Number of pending waits. */
-  get waiting(): number {
+  get pendingWaitCount(): number {
     return this.waiters.count;
   }
 
   /** Calls back once the program has waited for input this long, in ms, without receiving any. */
-  whenAsking(ms: number, asked: () => void): Disposable {
-    return new Asking(this.port.clock, this.observer, ms, asked);
+  onAsking(ms: number, asked: () => void): Disposable {
+    return new AskingDetector(this.port.clock, this.observer, ms, asked);
   }
 
   /** The program's current state; scans /proc. */
@@ -291,15 +296,15 @@ export class Commands {
 
   /** Name of the program that the shell has become; null while it is the shell that was started. */
   get replacedBy(): string | null {
-    return this.image.replacedBy;
+    return this.shellImage.replacedBy;
   }
 
   /** Our script's reason for being inactive in this shell; null without one, or when other marks followed. */
   get inactiveReason(): string | null {
-    const { replacedBy } = this.image;
+    const { replacedBy } = this.shellImage;
     // A script in front of bash execs bash by the same call by which bash would exec another shell.
     const isGone = replacedBy !== null && shellKind(replacedBy) !== "bash";
-    return this.log.active || isGone ? null : this.inactive;
+    return this.log.isActive || isGone ? null : this.inactiveReasonText;
   }
 
   /** Directory of the shell as the kernel shows it, else as the shell reported it. */
@@ -314,8 +319,8 @@ export class Commands {
   }
 
   /** The inner shell with this secret. Runs per mark. */
-  childOf(nonce: string | null): ChildShell | null {
-    return this.shells.find(nonce);
+  childShellWith(nonce: string | null): ChildShell | null {
+    return this.childShells.find(nonce);
   }
 
   wait(request: WaitRequest): Promise<WaitOutcome> {
@@ -323,7 +328,7 @@ export class Commands {
   }
 
   exec(request: ExecRequest): Promise<ExecOutcome> {
-    return this.execs.run(request);
+    return this.execRunner.run(request);
   }
 
   /**
@@ -333,48 +338,54 @@ export class Commands {
    */
   follow(id: number | null, sink: FollowSink): CommandFollower {
     const { log } = this;
-    const ended = (gone: CommandFollower): void => void this.followers.delete(gone);
-    const follower = new CommandFollower({ log, text: this.port.text, id, sink, ended });
+    const onEnd = (gone: CommandFollower): void => void this.followers.delete(gone);
+    const follower = new CommandFollower({ log, text: this.port.text, id, sink, onEnd });
     if (follower.isOpen) this.followers.add(follower);
     return follower;
   }
 
   result(...asked: Parameters<Exec["result"]>): ReturnType<Exec["result"]> {
-    return this.execs.result(...asked);
+    return this.execRunner.result(...asked);
   }
 
   /** Ends a command that runs at the prompt; null when the command ignores it. */
-  stop(id: number, how: Stop): ReturnType<Exec["stop"]> {
-    return this.execs.stop(id, how);
+  stop(id: number, how: StopMethod): ReturnType<Exec["stop"]> {
+    return this.execRunner.stop(id, how);
   }
 
   /**
    * Puts a line at the prompt without running it: at once, or after the running command.
    * @throws WshError as offerLine
    */
-  offer(offer: LineOffer): Promise<void> {
-    return offerLine(this.offers, offer);
+  offerLine(offer: LineOffer): Promise<void> {
+    return offerLine(this.linePort, offer);
   }
 
   /** Whether the shell's own history omits this caller's commands. */
-  hides(caller: Caller): boolean {
+  hidesFromHistory(caller: Caller): boolean {
     const { execHistory = "people" } = this.port.limits ?? {};
     return execHistory === "people" ? agentOfCaller(caller) !== null : execHistory === "none";
   }
 
   /** Call before a caller's input is typed: a line for the shell's prompt is kept out of the shell's history. */
-  async hide(caller: Caller, input: Uint8Array): Promise<void> {
+  async hideFromHistory(caller: Caller, input: Uint8Array): Promise<void> {
     const { target } = this.port;
-    if (target.shell === null || !this.isAtPrompt || !this.log.verified || !isLine(input) || !this.hides(caller))
+    if (
+      target.shell === null ||
+      !this.isAtPrompt ||
+      !this.log.hasVerifiedMarks ||
+      !isLine(input) ||
+      !this.hidesFromHistory(caller)
+    )
       return;
     await target.write(hideKey(target.shell));
   }
 
   run(request: RunRequest): Promise<RunOutcome> {
-    return this.runs.run(request);
+    return this.runRunner.run(request);
   }
 
-  readonly promptShown = (signal: AbortSignal): Promise<void> => this.runs.promptShown(signal);
+  readonly promptShown = (signal: AbortSignal): Promise<void> => this.runRunner.awaitPrompt(signal);
 
   /** The shell that runs commands now, or the session's program; null when it is on another machine. */
   private get shellPid(): number | null {
@@ -383,37 +394,37 @@ export class Commands {
   }
 
   private checkShell(): void {
-    if (this.image.look()) this.log.replaced();
+    if (this.shellImage.look()) this.log.handleReplacement();
     // The last marks of an inner shell that has ended may still be unread; without them, its last command would be
     // attributed to the outer shell.
     if (this.port.program.isBehind) return;
-    for (const child of this.shells.takeGone()) this.log.left(child);
+    for (const child of this.childShells.removeEnded()) this.log.handleShellLeft(child);
   }
 
   /** A command may replace the shell with another program, and the next observation may be much later. */
-  private checkSoon(id: number, n: number): void {
-    const delay = CHECK_MS[n];
+  private scheduleShellCheck(id: number, n: number): void {
+    const delay = SHELL_CHECK_DELAYS_MS[n];
     if (delay === undefined || this.port.shellFile === null || this.port.shellFile === undefined) return;
     this.port.clock.after(delay, () => {
       if (this.log.runningCommand?.id !== id || this.port.program.exit !== null) return;
       this.checkShell();
-      this.checkSoon(id, n + 1);
+      this.scheduleShellCheck(id, n + 1);
     });
   }
 
-  private note(bytes: Uint8Array, flags = this.port.program.flags()): void {
+  private recordInput(bytes: Uint8Array, flags = this.port.program.flags()): void {
     const running = this.log.phase !== "prompt";
-    this.echo.typed(bytes, flags, running);
-    this.observer.input();
+    this.echo.noteInput(bytes, flags, running);
+    this.observer.noteInput();
   }
 
   private async send(bytes: Uint8Array, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
     this.cookedLine.requireFits(bytes);
-    this.note(bytes);
+    this.recordInput(bytes);
     this.cookedLine.noteSent(bytes);
     const { offset } = this.port.text;
     await write(bytes);
     // The kernel receives the input only now: the program's time starts here, unless it has already answered.
-    if (this.port.text.offset === offset) this.observer.input();
+    if (this.port.text.offset === offset) this.observer.noteInput();
   }
 }

@@ -12,9 +12,9 @@ import type { Leader } from "./stop.ts";
 
 export interface ExecRequest extends LineRequest {
   /** Called before the first byte is typed: throws when it is too late. */
-  readonly inTime?: (() => void) | undefined;
+  readonly requireInTime?: (() => void) | undefined;
   /** Called before each step, while its empty prompt is held; nothing is typed until this resolves. */
-  readonly typing?: (() => Promise<void> | null) | undefined;
+  readonly beforeTyping?: (() => Promise<void> | null) | undefined;
   readonly steps: readonly Step[];
   readonly stopOnError: boolean;
   /** Time for all steps together. */
@@ -36,7 +36,7 @@ export interface ExecRequest extends LineRequest {
   /** Whether an agent or a script calls through an API, not a person at a command line. */
   readonly byProgram: boolean;
   /** Keep the lines out of the shell's own history. */
-  readonly hidden?: boolean;
+  readonly isHidden?: boolean;
   /** UTF-8 bytes of output per step. */
   readonly outputLimit: number;
   /** The same for a command that is ready and still runs; the end of its output is shown. */

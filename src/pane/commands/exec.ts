@@ -11,23 +11,23 @@ import type { CommandRecord, ExecState, Step, StepResult } from "../../protocol/
 import { WshError } from "../../protocol/errors.ts";
 import { execRules, requireCombinable } from "../../protocol/option-rules.ts";
 import type { InputHold } from "../input-gate.ts";
-import { drained } from "../output/drained.ts";
+import { awaitDrained } from "../output/drained.ts";
 import type { TextPosition } from "../text/text.ts";
 import type { WaitOutcome } from "../waiting/waiters.ts";
-import { Asking } from "./asking.ts";
+import { AskingDetector } from "./asking.ts";
 import type { ExecPort, ExecRequest } from "./exec-port.ts";
-import { Integrate, type IntegratePort } from "./integrate.ts";
+import { type IntegratePort, ShellIntegrator } from "./integrate.ts";
 import { hideKey } from "./line-editor.ts";
 import { CTRL_C, PromptLine } from "./prompt-line.ts";
 import { StepResults, stillRunning } from "./step-results.ts";
-import { STUCK_MS, type StepEnd, StepWatch } from "./step-watch.ts";
-import { type Stop, stopCommand } from "./stop.ts";
+import { MAX_UNSTARTED_MS, type StepEnd, StepWatch } from "./step-watch.ts";
+import { type StopMethod, stopCommand } from "./stop.ts";
 import { TypedExec } from "./typed-exec.ts";
 
 /** How long a command may take to start, in ms, so that a caller that does not wait still learns its id. */
-const BEGIN_MS = 1_000;
+const MAX_START_MS = 1_000;
 /** How long a typed line is followed after its caller has left, in ms. */
-const SETTLE_MS = 10_000;
+const ABANDONED_FOLLOW_MS = 10_000;
 
 export interface ExecOutcome {
   readonly steps: readonly StepResult[];
@@ -37,24 +37,24 @@ export interface ExecOutcome {
 }
 
 export class Exec {
-  private busy: string | null = null;
+  private runningCommandText: string | null = null;
   /** A typed line that had neither run nor been cleared when its caller left. */
-  private unsettled: Promise<void> | null = null;
+  private unsettledLine: Promise<void> | null = null;
   private decision: WaitOutcome | null = null;
-  private readonly line: PromptLine;
+  private readonly promptLine: PromptLine;
   private readonly results: StepResults;
-  readonly typed: TypedExec;
+  readonly typedExec: TypedExec;
 
-  private readonly integrate: Integrate;
+  private readonly integration: ShellIntegrator;
 
   constructor(
     private readonly port: ExecPort,
     inside: IntegratePort,
   ) {
-    this.line = new PromptLine(port);
+    this.promptLine = new PromptLine(port);
     this.results = new StepResults(port);
-    this.typed = new TypedExec(port);
-    this.integrate = new Integrate(port, this.typed, inside);
+    this.typedExec = new TypedExec(port);
+    this.integration = new ShellIntegrator(port, this.typedExec, inside);
   }
 
   /**
@@ -64,50 +64,50 @@ export class Exec {
   async run(request: ExecRequest): Promise<ExecOutcome> {
     const { background, typed, integrate } = request;
     requireCombinable(execRules, { session: true, steps: request.steps.length > 1, background, typed, integrate });
-    if (this.busy !== null) {
-      throw new WshError("not_at_prompt", `another exec is running '${this.busy}' in this session`, {
-        running: this.busy,
+    if (this.runningCommandText !== null) {
+      throw new WshError("not_at_prompt", `another exec is running '${this.runningCommandText}' in this session`, {
+        running: this.runningCommandText,
       });
     }
     // A background command is awaited until it has started, even with a shorter wait.
-    const least = request.background ? STUCK_MS : 0;
+    const least = request.background ? MAX_UNSTARTED_MS : 0;
     const deadline = this.port.clock.now() + Math.max(least, request.maxWaitMs);
     const steps: StepResult[] = [];
     const warnings: string[] = [];
-    this.busy = request.steps[0]?.command ?? "";
+    this.runningCommandText = request.steps[0]?.command ?? "";
     this.decision = null;
     try {
       let goOn = true;
       for (const [index, step] of request.steps.entries()) {
         if (!goOn) {
-          steps.push(this.results.skipped(step));
+          steps.push(this.results.skippedResult(step));
           continue;
         }
         // No step begins once the caller is gone, even if the one before ended at that moment.
         if (request.signal?.aborted === true) throw new WshError("cancelled", "the caller is gone");
-        this.busy = step.command;
+        this.runningCommandText = step.command;
         // A command started in time is continued.
-        const { inTime, ...rest } = request;
-        const result = await this.step(step, index === 0 ? request : rest, deadline, warnings).catch(
+        const { requireInTime, ...rest } = request;
+        const result = await this.runStep(step, index === 0 ? request : rest, deadline, warnings).catch(
           (error: unknown) => {
             // Steps that ran have their results, so a later step that cannot be typed is only skipped.
             if (steps.length === 0 || !(error instanceof WshError) || error.code === "cancelled") throw error;
             warnings.push(`'${step.command}' was not run: ${error.message}`);
-            return this.results.skipped(step);
+            return this.results.skippedResult(step);
           },
         );
         steps.push(result);
         warnings.push(...(result.warnings ?? []));
         const ended = result.state === "finished";
-        goOn = ended && !this.port.observer.exited && (!request.stopOnError || result.exit_code === 0);
+        goOn = ended && !this.port.observer.hasExited && (!request.stopOnError || result.exit_code === 0);
       }
     } finally {
       const free = (): void => {
-        this.busy = null;
-        this.unsettled = null;
+        this.runningCommandText = null;
+        this.unsettledLine = null;
       };
-      if (this.unsettled === null) free();
-      else void this.unsettled.finally(free);
+      if (this.unsettledLine === null) free();
+      else void this.unsettledLine.finally(free);
     }
     return { steps, warnings, decision: this.decision };
   }
@@ -117,45 +117,45 @@ export class Exec {
    * deadline
    */
   async result(record: CommandRecord, state: ExecState, limit: number): Promise<StepResult> {
-    if (record.state === "running") return this.results.ofRecord({}, "running", record, limit);
+    if (record.state === "running") return this.results.resultOfRecord({}, "running", record, limit);
     return this.resultOf({}, record, limit, state);
   }
 
   /** Ends a running command; null when the command ignores it. */
-  stop(id: number, how: Stop): ReturnType<typeof stopCommand> {
+  stop(id: number, how: StopMethod): ReturnType<typeof stopCommand> {
     return stopCommand(this.port, id, how);
   }
 
-  private async step(step: Step, request: ExecRequest, deadline: number, warnings: string[]): Promise<StepResult> {
+  private async runStep(step: Step, request: ExecRequest, deadline: number, warnings: string[]): Promise<StepResult> {
     const { text, target, log } = this.port;
     const { typed } = request;
     if (typed !== undefined && !this.isAtOwnPrompt) {
-      return await this.typed.step(step, typed, request, deadline, warnings);
+      return await this.typedExec.runStep(step, typed, request, deadline, warnings);
     }
     if (request.integrate !== undefined && this.isInside) {
-      await this.integrate.shell(request.integrate, request, deadline, warnings);
+      await this.integration.integrate(request.integrate, request, deadline, warnings);
     }
-    const { hold, before, oneLine } = await this.line.empty(request, deadline);
+    const { hold, before, oneLine } = await this.promptLine.holdEmptyLine(request, deadline);
     let watch: StepWatch | null = null;
     try {
-      const recorded = request.typing?.() ?? null;
+      const recorded = request.beforeTyping?.() ?? null;
       if (recorded !== null) await recorded;
       const from = text.position();
       const { shell } = target;
-      const isHidden = request.hidden === true && log.verified && shell !== null;
+      const isHidden = request.isHidden === true && log.hasVerifiedMarks && shell !== null;
       const input = target.execInput(step.command, { oneLine, indented: isHidden });
-      request.inTime?.();
+      request.requireInTime?.();
       log.expect({ command: step.command, line: input.line, byProgram: request.byProgram });
       watch = new StepWatch(this.port, request.background, () => hold[Symbol.dispose]());
       if (isHidden) await hold.write(hideKey(shell));
-      await this.type(before, input.text, hold);
+      await this.typeLine(before, input.text, hold);
       const { signal } = request;
       using _asking = this.leaveWhenAsked(watch, request);
-      let end = await watch.end(deadline, signal);
-      if (end.kind === "timeout" && watch.record === null) end = await watch.begun(BEGIN_MS, signal);
-      return await this.conclude(step, request, end, watch, hold, from, deadline, warnings);
+      let end = await watch.awaitEnd(deadline, signal);
+      if (end.kind === "timeout" && watch.record === null) end = await watch.awaitBegin(MAX_START_MS, signal);
+      return await this.concludeStep(step, request, end, watch, hold, from, deadline, warnings);
     } finally {
-      if (watch?.isOpen === true) this.unsettled = this.settle(watch, hold);
+      if (watch?.isOpen === true) this.unsettledLine = this.followAbandoned(watch, hold);
       else {
         watch?.[Symbol.dispose]();
         if (watch?.record === null) log.expect(null);
@@ -165,9 +165,9 @@ export class Exec {
   }
 
   /** Stops waiting when the command asks: the caller would have to answer, but waits for the command to end. */
-  private leaveWhenAsked(watch: StepWatch, { askingMs, onTimeout, background }: ExecRequest): Asking | null {
+  private leaveWhenAsked(watch: StepWatch, { askingMs, onTimeout, background }: ExecRequest): AskingDetector | null {
     if (askingMs === undefined || onTimeout !== "leave" || background) return null;
-    return new Asking(this.port.clock, this.port.observer, askingMs, () => watch.leave());
+    return new AskingDetector(this.port.clock, this.port.observer, askingMs, () => watch.stopWaiting());
   }
 
   /** Whether the session's own shell, which can be queried, shows its prompt. */
@@ -186,7 +186,7 @@ export class Exec {
   }
 
   /** Types the line into the empty editor. A partly sent line is cleared before anything follows it. */
-  private async type(before: string, line: Uint8Array, hold: InputHold): Promise<void> {
+  private async typeLine(before: string, line: Uint8Array, hold: InputHold): Promise<void> {
     const bytes = before === "" ? line : new Uint8Array(Buffer.concat([Buffer.from(before), line]));
     try {
       await this.port.send(bytes, hold);
@@ -197,12 +197,12 @@ export class Exec {
   }
 
   /** Follows a typed line whose caller has left, until it starts or is cleared. */
-  private async settle(watch: StepWatch, hold: InputHold): Promise<void> {
+  private async followAbandoned(watch: StepWatch, hold: InputHold): Promise<void> {
     const { log } = this.port;
     try {
-      const end = await watch.begun(SETTLE_MS, undefined);
+      const end = await watch.awaitBegin(ABANDONED_FOLLOW_MS, undefined);
       const takesBack = end.kind === "stuck" || (end.kind === "unstarted" && end.exitCode === null);
-      if (takesBack) await this.line.interrupt(hold);
+      if (takesBack) await this.promptLine.interrupt(hold);
     } catch {
       // The program no longer reads: pending callers get their errors separately.
     } finally {
@@ -212,7 +212,7 @@ export class Exec {
     }
   }
 
-  private async conclude(
+  private async concludeStep(
     step: Step,
     request: ExecRequest,
     end: StepEnd,
@@ -227,24 +227,24 @@ export class Exec {
       case "finished":
         return this.resultOf(step, end.record, limit);
       case "started":
-        if (request.until !== undefined) return await this.untilReady(step, request, end.record, deadline, warnings);
-        return this.results.ofRecord(step, "running", end.record, limit);
+        if (request.until !== undefined) return await this.awaitReady(step, request, end.record, deadline, warnings);
+        return this.results.resultOfRecord(step, "running", end.record, limit);
       case "unstarted":
-        if (end.exitCode !== null) return this.results.ofText(step, "finished", end.exitCode, from, limit);
-        return await this.takeBack(step, hold, from, limit, warnings);
+        if (end.exitCode !== null) return this.results.resultOfText(step, "finished", end.exitCode, from, limit);
+        return await this.clearUnstarted(step, hold, from, limit, warnings);
       case "stuck":
-        return await this.takeBack(step, hold, from, limit, warnings);
+        return await this.clearUnstarted(step, hold, from, limit, warnings);
       case "exited":
-        return this.results.ofText(step, "lost", null, from, limit);
+        return this.results.resultOfText(step, "lost", null, from, limit);
       case "cancelled":
         throw new WshError("cancelled", "the caller stopped waiting; the command keeps running");
       case "timeout":
-        return await this.timedOut(step, request, watch, from);
+        return await this.timedOutResult(step, request, watch, from);
     }
   }
 
   /** Waits for a background command to be ready, or to end before that. */
-  private async untilReady(
+  private async awaitReady(
     step: Step,
     request: ExecRequest,
     { id, output_start }: CommandRecord,
@@ -268,17 +268,17 @@ export class Exec {
     const stops = decision.decidedBy === "timeout" && onTimeout !== "leave";
     const stopped = stops ? await this.stop(id, onTimeout) : null;
     if (stopped !== null && stopped.by !== null) {
-      return this.results.ofRecord(step, endedBy(stopped.by), stopped.record, outputLimit);
+      return this.results.resultOfRecord(step, stateAfter(stopped.by), stopped.record, outputLimit);
     }
     const record = log.get(id);
     if (record === null) throw new WshError("command_not_found", `the record of command ${id} is no longer stored`);
     if (record.state !== "running") return this.resultOf(step, record, outputLimit);
-    await drained(() => this.port.text.offset);
-    return this.results.ofReady(step, record, request.readyLimit);
+    await awaitDrained(() => this.port.text.offset);
+    return this.results.resultOfReady(step, record, request.readyLimit);
   }
 
   /** The shell has not run the text and may still hold it: clears its line. */
-  private async takeBack(
+  private async clearUnstarted(
     step: Step,
     hold: InputHold,
     from: TextPosition,
@@ -286,8 +286,8 @@ export class Exec {
     warnings: string[],
   ): Promise<StepResult> {
     warnings.push("the shell did not take the command as complete and was interrupted");
-    const result = this.results.ofText(step, "lost", null, from, limit);
-    await this.line.interrupt(hold);
+    const result = this.results.resultOfText(step, "lost", null, from, limit);
+    await this.promptLine.interrupt(hold);
     return result;
   }
 
@@ -298,27 +298,32 @@ export class Exec {
     limit: number,
     state: ExecState = "finished",
   ): StepResult {
-    return this.results.ofRecord(step, state, this.port.log.get(record.id) ?? record, limit);
+    return this.results.resultOfRecord(step, state, this.port.log.get(record.id) ?? record, limit);
   }
 
-  private async timedOut(step: Step, request: ExecRequest, watch: StepWatch, from: TextPosition): Promise<StepResult> {
+  private async timedOutResult(
+    step: Step,
+    request: ExecRequest,
+    watch: StepWatch,
+    from: TextPosition,
+  ): Promise<StepResult> {
     const { log, target } = this.port;
     const limit = request.outputLimit;
     const { record } = watch;
     if (record === null) {
       if (request.onTimeout !== "leave") target.interrupt();
-      const result = this.results.ofText(step, "running", null, from, limit);
+      const result = this.results.resultOfText(step, "running", null, from, limit);
       return stillRunning(result, this.port.observer.observe(), request.onTimeout);
     }
     const stopped = request.onTimeout === "leave" ? null : await this.stop(record.id, request.onTimeout);
     if (stopped === null) {
-      const result = this.results.ofRecord(step, "running", log.get(record.id) ?? record, limit);
+      const result = this.results.resultOfRecord(step, "running", log.get(record.id) ?? record, limit);
       return stillRunning(result, this.port.observer.observe(), request.onTimeout);
     }
-    return this.results.ofRecord(step, endedBy(stopped.by), stopped.record, limit);
+    return this.results.resultOfRecord(step, stateAfter(stopped.by), stopped.record, limit);
   }
 }
 
-function endedBy(by: Stop | null): ExecState {
+function stateAfter(by: StopMethod | null): ExecState {
   return by === null ? "finished" : by === "kill" ? "killed" : "interrupted";
 }

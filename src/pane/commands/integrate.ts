@@ -15,7 +15,7 @@ import type { ExecPort, ExecRequest } from "./exec-port.ts";
 import type { TypedExec } from "./typed-exec.ts";
 
 /** How long the line may take to run, and the shell to show its next prompt, in ms each. */
-const ADOPT_MS = 5_000;
+const MAX_ADOPT_MS = 5_000;
 /** UTF-8 bytes of the line's output in an error. */
 const SHOWN_BYTES = 300;
 
@@ -25,7 +25,7 @@ export interface IntegratePort {
   readonly newKey: (() => ChildKey) | null;
 }
 
-export class Integrate {
+export class ShellIntegrator {
   constructor(
     private readonly exec: ExecPort,
     private readonly typed: TypedExec,
@@ -33,14 +33,14 @@ export class Integrate {
   ) {}
 
   /** @throws WshError no_shell_integration, invalid_request, and those of a typed command; then nothing has changed */
-  async shell(kind: IntegratedShell, request: ExecRequest, deadline: number, warnings: string[]): Promise<void> {
+  async integrate(kind: IntegratedShell, request: ExecRequest, deadline: number, warnings: string[]): Promise<void> {
     const { clock } = this.exec;
-    const until = Math.max(deadline, clock.now() + ADOPT_MS);
+    const until = Math.max(deadline, clock.now() + MAX_ADOPT_MS);
     const syntax = kind === "fish" ? "fish" : "sh";
     const { newKey, shells } = this.port;
     if (newKey === null)
-      throw refused("integration is off for this session (shell_integration, WSH_SHELL_INTEGRATION)");
-    const { state } = await this.typed.atPrompt(request, until);
+      throw integrationError("integration is off for this session (shell_integration, WSH_SHELL_INTEGRATION)");
+    const { state } = await this.typed.awaitPromptScreen(request, until);
     const local = state.state === "prompt" ? state.foreground : null;
     if (local !== null && shellKind(local.name) !== kind) {
       throw new WshError("invalid_request", `the shell there is '${local.name}', not '${kind}'`);
@@ -54,32 +54,33 @@ export class Integrate {
       const command = adoptCommand(kind, { script: key.script(kind), key: key.path });
       const step: Step = { command };
       const line = { ...request, onTimeout: "interrupt", outputLimit: SHOWN_BYTES } as const;
-      const result = await this.typed.step(step, syntax, line, until, warnings);
-      if (result.state !== "finished") throw refused(`the line that loads it did not end: ${result.state}`);
-      if (result.exit_code !== 0) throw refused(whyNot(kind, result.exit_code, result.output));
-      if (!(await this.shows(child, request.signal))) throw refused(`the ${kind} there did not show its prompt`);
+      const result = await this.typed.runStep(step, syntax, line, until, warnings);
+      if (result.state !== "finished") throw integrationError(`the line that loads it did not end: ${result.state}`);
+      if (result.exit_code !== 0) throw integrationError(refusalReason(kind, result.exit_code, result.output));
+      if (!(await this.awaitPrompt(child, request.signal)))
+        throw integrationError(`the ${kind} there did not show its prompt`);
       isAdopted = true;
     } finally {
       key.withdraw();
       if (!isAdopted) {
         shells.remove(child);
-        this.exec.log.left(child);
+        this.exec.log.handleShellLeft(child);
       }
     }
   }
 
   /** Waits for the shell's prompt. */
-  private async shows(child: ChildShell, signal: AbortSignal | undefined): Promise<boolean> {
+  private async awaitPrompt(child: ChildShell, signal: AbortSignal | undefined): Promise<boolean> {
     const { log, clock } = this.exec;
     const holds = (): boolean => log.child === child && log.phase === "prompt";
     if (holds()) return true;
-    const wait = new Wait<boolean>({ clock, ms: ADOPT_MS, signal }, holds);
+    const wait = new Wait<boolean>({ clock, ms: MAX_ADOPT_MS, signal }, holds);
     wait.own(log.on({ prompt: () => void (holds() && wait.end(true)), exited: () => wait.end(false) }));
     return await wait.promise;
   }
 }
 
-function whyNot(kind: IntegratedShell, code: number | null, output: string): string {
+function refusalReason(kind: IntegratedShell, code: number | null, output: string): string {
   if (code === adoptRefusals.unreadable) {
     return "this session's files are not readable there: the shell belongs to another user or machine";
   }
@@ -88,7 +89,7 @@ function whyNot(kind: IntegratedShell, code: number | null, output: string): str
   return `the line that loads it ended with ${code ?? "no exit code"}${output === "" ? "" : `: ${output.trim()}`}`;
 }
 
-function refused(why: string): WshError {
+function integrationError(why: string): WshError {
   return new WshError("no_shell_integration", `the nested shell was not integrated: ${why}`, {
     hint: "Use {typed} for single commands there, or {run}.",
   });

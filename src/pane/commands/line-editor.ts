@@ -24,11 +24,11 @@ const REST_MS = 500;
 /** How long it may take while it computes, in ms: prompts and editors of plugins take seconds on a crowded machine. */
 const COMPUTING_MS = 5_000;
 /** Interval between checks whether it computes, in ms: each reads the list of processes. */
-const COMPUTING_LOOK_MS = 50;
+const COMPUTING_CHECK_MS = 50;
 /** How long the shell is checked for reading without a pause, in ms: a shell takes that long after its prompt. */
-const BUSY_LOOK_MS = 3;
+const BUSY_CHECK_MS = 3;
 /** Interval between checks after that, in ms. */
-const LOOK_MS = 2;
+const CHECK_INTERVAL_MS = 2;
 /** Silence that counts as reading when the kernel does not report it, in ms. */
 const QUIET_MS = 20;
 
@@ -54,13 +54,13 @@ interface PrivateKeys {
   readonly hide: string;
 }
 const csiKeys: PrivateKeys = { ask: ["\x1b[9371z", "\x1b[9372z"], clear: "\x1b[9373z", hide: "\x1b[9374z" };
-const keys: Readonly<Record<IntegratedShell, PrivateKeys>> = {
+const privateKeys: Readonly<Record<IntegratedShell, PrivateKeys>> = {
   bash: csiKeys,
   zsh: csiKeys,
   fish: { ask: ["\x1b[20;8~", "\x1b[21;8~"], clear: "\x1b[23;8~", hide: "\x1b[24;8~" },
 };
 /** Switches bash's vi command mode back to inserting; the other shells' scripts do that themselves. */
-const INSERT = "i";
+const INSERT_KEY = "i";
 
 /** `before` must be typed before a command. `oneLine`: the editor cannot run a line that contains a newline. */
 export interface EmptyLine {
@@ -99,23 +99,23 @@ export interface LineEditorPort {
 
 export class LineEditor {
   /** Unanswered keys of each number, and when the last was pressed. */
-  private readonly open = keyNumbers.map(() => ({ keys: 0, since: 0 }));
-  private answer: ((mark: ShellMark) => void) | null = null;
+  private readonly unansweredKeys = keyNumbers.map(() => ({ keys: 0, since: 0 }));
+  private onAnswer: ((mark: ShellMark) => void) | null = null;
 
   constructor(private readonly port: LineEditorPort) {}
 
   /** The editor has answered. */
-  answered(mark: ShellMark): void {
-    const open = this.open[Number(mark.params?.q) - 1];
+  handleAnswer(mark: ShellMark): void {
+    const open = this.unansweredKeys[Number(mark.params?.q) - 1];
     if (open === undefined) return;
     if (open.keys > 0) open.keys--;
-    this.answer?.(mark);
+    this.onAnswer?.(mark);
   }
 
   /** Waits briefly until input being typed is whole, before input is held back. Returns null when it is. */
-  async unfinished(shell: IntegratedShell): Promise<Unfinished | null> {
+  async awaitWholeInput(shell: IntegratedShell): Promise<Unfinished | null> {
     const { typed } = this.port.target;
-    for (const began = performance.now(); ; await pause(LOOK_MS)) {
+    for (const began = performance.now(); ; await pause(CHECK_INTERVAL_MS)) {
       const isLate = performance.now() - began >= (typed.isPasting ? PASTE_MS : REST_MS);
       if (typed.isPasting) {
         if (typed.quietMs >= PASTE_MS) return "paste";
@@ -129,11 +129,11 @@ export class LineEditor {
 
   /** Returns the line's contents; `hold` keeps all other input back. */
   async ask(hold: InputHold, shell: IntegratedShell): Promise<LineState> {
-    const rest = await this.untilReading();
+    const rest = await this.awaitReading();
     if (rest !== null) return rest;
     const line = await this.requestState(hold, shell);
     // While a shell still runs the key's function, a typed Ctrl+C would end that function, not the line.
-    if (line.kind !== "empty" && line.kind !== "left") await this.untilReading();
+    if (line.kind !== "empty" && line.kind !== "left") await this.awaitReading();
     return line;
   }
 
@@ -141,13 +141,13 @@ export class LineEditor {
     const began = performance.now();
     const until = began + ANSWER_MS;
     // A late answer with this number would be mistaken for the answer to this question.
-    const number = this.open.findIndex(({ keys, since }) => keys === 0 || began - since >= LATE_MS);
-    const open = this.open[number];
+    const number = this.unansweredKeys.findIndex(({ keys, since }) => keys === 0 || began - since >= LATE_MS);
+    const open = this.unansweredKeys[number];
     if (open === undefined) return { kind: "silent" };
     open.keys = 0;
-    const first = await this.press(hold, shell, number, SECOND_KEY_MS);
+    const first = await this.pressKey(hold, shell, number, SECOND_KEY_MS);
     if (first.kind !== "silent" || !this.isReading()) return first;
-    return await this.press(hold, shell, number, until - performance.now());
+    return await this.pressKey(hold, shell, number, until - performance.now());
   }
 
   /** Empties the line. Ask again for its contents afterwards. */
@@ -155,7 +155,7 @@ export class LineEditor {
     return hold.write(clearKey(shell));
   }
 
-  private async press(hold: InputHold, shell: IntegratedShell, number: number, ms: number): Promise<LineState> {
+  private async pressKey(hold: InputHold, shell: IntegratedShell, number: number, ms: number): Promise<LineState> {
     const { log } = this.port;
     let state: LineState | null = null;
     let answeredAt = 0;
@@ -171,11 +171,11 @@ export class LineEditor {
       else timer = setTimeout(check, QUIET_MS);
     };
     let timer = setTimeout(check, Math.max(1, ms));
-    this.answer = (mark) => {
+    this.onAnswer = (mark) => {
       // An answer to an earlier question. Of two keys of this one either answer counts: nothing was typed between them.
       if (mark.params?.q !== String(number + 1)) return;
       const { redraws } = mark.params ?? {};
-      state ??= stateOf(mark);
+      state ??= lineStateOf(mark);
       answeredAt = mark.offset;
       if (redraws === undefined || state.kind !== "empty") wait.end(state);
     };
@@ -190,10 +190,10 @@ export class LineEditor {
     });
     wait.own(listener, () => {
       clearTimeout(timer);
-      this.answer = null;
+      this.onAnswer = null;
     });
-    const key = keys[shell].ask[number] ?? keys[shell].ask[0];
-    const open = this.open[number];
+    const key = privateKeys[shell].ask[number] ?? privateKeys[shell].ask[0];
+    const open = this.unansweredKeys[number];
     if (open !== undefined) {
       open.keys++;
       open.since = performance.now();
@@ -203,7 +203,7 @@ export class LineEditor {
   }
 
   /** Returns null as soon as the shell reads and has read everything; else its state. */
-  private async untilReading(): Promise<LineState | null> {
+  private async awaitReading(): Promise<LineState | null> {
     const { log } = this.port;
     const began = performance.now();
     let computedAt = began;
@@ -212,12 +212,12 @@ export class LineEditor {
       if (log.phase !== "prompt") return { kind: "left" };
       if (this.isReading()) return this.port.flags()?.canonical === true ? { kind: "lines" } : null;
       const now = performance.now();
-      if (now - lookedAt >= COMPUTING_LOOK_MS && now - began < COMPUTING_MS) {
+      if (now - lookedAt >= COMPUTING_CHECK_MS && now - began < COMPUTING_MS) {
         lookedAt = now;
         if (this.port.isComputing()) computedAt = now;
       }
       if (now - computedAt >= REST_MS) return { kind: "busy" };
-      await (now - began < BUSY_LOOK_MS ? nextTurn() : pause(LOOK_MS));
+      await (now - began < BUSY_CHECK_MS ? nextTurn() : pause(CHECK_INTERVAL_MS));
     }
   }
 
@@ -232,18 +232,18 @@ export class LineEditor {
 
 /** The key before a line for a shell with our integration: it keeps the line out of that shell's history. */
 export function hideKey(shell: IntegratedShell): Uint8Array {
-  return encoder.encode(keys[shell].hide);
+  return encoder.encode(privateKeys[shell].hide);
 }
 
 /** Empties the line. */
 export function clearKey(shell: IntegratedShell): Uint8Array {
-  return encoder.encode(keys[shell].clear);
+  return encoder.encode(privateKeys[shell].clear);
 }
 
-function stateOf({ commandLine, params = {} }: ShellMark): LineState {
+function lineStateOf({ commandLine, params = {} }: ShellMark): LineState {
   if (params.length !== "0") return { kind: "text", text: commandLine ?? "" };
   if (params.more === "1") return { kind: "open" };
-  return { kind: "empty", before: params.map === "vi-command" ? INSERT : "", oneLine: params.ble === "1" };
+  return { kind: "empty", before: params.map === "vi-command" ? INSERT_KEY : "", oneLine: params.ble === "1" };
 }
 
 function nextTurn(): Promise<void> {

@@ -30,8 +30,11 @@ export async function offerLine(port: LineOfferPort, { text, maxWaitMs }: LineOf
   const line = cleanLine(text);
   const prompt = new PromptLine(port);
   const deadline = port.clock.now() + maxWaitMs;
-  while (port.log.phase === "running" && (await prompt.promptComes(deadline, undefined)));
-  const { hold, before, oneLine } = await prompt.empty({ clearLine: false }, Math.max(deadline, port.clock.now()));
+  while (port.log.phase === "running" && (await prompt.awaitPrompt(deadline, undefined)));
+  const { hold, before, oneLine } = await prompt.holdEmptyLine(
+    { clearLine: false },
+    Math.max(deadline, port.clock.now()),
+  );
   try {
     const { bracketedPaste } = port.target;
     if (line.includes("\n") && (oneLine || !bracketedPaste)) {

@@ -31,7 +31,7 @@ export interface CommandEntry extends Counters {
   /** The text that exec sent, if any. */
   readonly sent: SentCommand | null;
   /** The text between B and C, and the command that the shell reports: both are compared with `sent`. */
-  readonly shown: string | null;
+  readonly shownText: string | null;
   reportedText: string | null;
   /** Whether blanks preceded the typed text. */
   readonly indented: boolean;
@@ -76,7 +76,7 @@ interface ShellHistoryParams {
 export interface CommandOrigin {
   readonly sent: SentCommand | null;
   readonly reportedText: string | null;
-  readonly shown: string | null;
+  readonly shownText: string | null;
   readonly indented: boolean;
   readonly history: ShellHistoryParams;
   readonly shell: ChildShell | null;
@@ -96,20 +96,20 @@ export type Comparison =
   | { readonly kind: "same"; readonly ran?: null }
   | { readonly kind: "open" | "differs"; readonly ran: string | null };
 
-const PRIVATE = "output during a password prompt is not stored";
-const NOT_ASKED_FOR = "only output of commands started by exec or run is kept whole (spool_command_bytes)";
+const PRIVATE_REASON = "output during a password prompt is not stored";
+const NOT_REQUESTED = "only output of commands started by exec or run is kept whole (spool_command_bytes)";
 const NOT_RESTORED = "the command ran before the session crashed, and checkpoints do not contain command outputs";
 const NOT_COMPARED = "the command that the shell ran could not be verified";
 /** Why an output was dropped. */
-export const GONE = "newer commands replaced it";
+export const REPLACED_BY_NEWER = "newer commands replaced it";
 
 /** The retained output of a command. */
 export function storedOutput({ output, spool, gaps, isRestored }: CommandEntry, text: TerminalText): StoredOutput {
   const isOver = output instanceof PackedLines;
   const lines = isOver ? output.lines() : output.collect(text.position());
   const isGone = isOver && output.bytes === 0;
-  const why = isRestored ? NOT_RESTORED : isGone ? GONE : spool === null ? NOT_ASKED_FOR : PRIVATE;
-  return new StoredOutput(lines, spool?.view() ?? null, gaps.cutLines, why);
+  const why = isRestored ? NOT_RESTORED : isGone ? REPLACED_BY_NEWER : spool === null ? NOT_REQUESTED : PRIVATE_REASON;
+  return new StoredOutput(lines, spool?.openView() ?? null, gaps.cutLines, why);
 }
 
 /** The record of a command that begins at a mark. */
@@ -145,7 +145,7 @@ export function restoredEntry(record: CommandRecord): CommandEntry {
     scrolledAway: 0,
     replacedParts: 0,
     sent: null,
-    shown: command,
+    shownText: command,
     reportedText: command,
     indented: false,
     history: {},
@@ -179,7 +179,7 @@ export function settleSent(entry: CommandEntry): void {
 }
 
 /** Marks a running command's result as not exact. */
-export function doubt(entry: CommandEntry, why: string): void {
+export function addDoubt(entry: CommandEntry, why: string): void {
   if (entry.doubts.includes(why)) return;
   entry.doubts.push(why);
   entry.verified = false;
@@ -201,7 +201,7 @@ export function doubtsOf(
   }
   const replaced = text.replacedParts - replacedParts;
   if (replaced > 0) doubts.push(`${replaced} parts of the output are not UTF-8; each is shown as U+FFFD`);
-  if (output instanceof RunningOutput && output.isPrintedOver()) {
+  if (output instanceof RunningOutput && output.isOverprinted()) {
     doubts.push("lines were overwritten, moved or erased after the cursor moved up; the output may lack some");
   }
   return doubts;
@@ -209,13 +209,13 @@ export function doubtsOf(
 
 export function compare({
   sent,
-  shown,
+  shownText,
   reportedText,
-}: Pick<CommandEntry, "sent" | "shown" | "reportedText">): Comparison {
+}: Pick<CommandEntry, "sent" | "shownText" | "reportedText">): Comparison {
   if (sent === null) return { kind: "same" };
   if (reportedText !== null)
     return isSame(sent.line, reportedText) ? { kind: "same" } : { kind: "differs", ran: reportedText };
-  return isShown(sent.line, shown) ? { kind: "same" } : { kind: "open", ran: shown };
+  return isShown(sent.line, shownText) ? { kind: "same" } : { kind: "open", ran: shownText };
 }
 
 /** Whether the line is the one that ran, ignoring blanks, which shells change in their histories. */

@@ -4,7 +4,7 @@ import type { TextPosition } from "../text/text.ts";
 
 export interface CommandLogEvents {
   /** C: a command started, by a caller or not; then the shell names it. */
-  started(record: CommandRecord, isAskedFor: boolean): void;
+  started(record: CommandRecord, isRequested: boolean): void;
   named(record: CommandRecord): void;
   /** The shell reports that the command has ended, with its output up to here; final if a prompt follows. */
   ending(id: number, outputEnd: TextPosition): void;

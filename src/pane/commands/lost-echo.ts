@@ -12,14 +12,14 @@ import type { ExecTarget } from "../ports.ts";
 import { clearKey, hideKey, type LineEditorPort } from "./line-editor.ts";
 
 /** How long bash may take to redraw its prompt, once it reads and has read the key, in ms. */
-const DRAWN_MS = 50;
+const MAX_REDRAW_MS = 50;
 /** Most bytes with which bash clears the invisible line; other editors (ble.sh) draw more, or nothing. */
-const MAX_CLEARED = 8;
+const MAX_CLEAR_BYTES = 8;
 /** How long it may take to read the key, and to show the prompt after the repair, in ms. */
 const READ_MS = 2_000;
 /** Interval between checks, in ms. */
-const LOOK_MS = 10;
-const MEND = new TextEncoder().encode("stty echo\r");
+const CHECK_INTERVAL_MS = 10;
+const ECHO_COMMAND = new TextEncoder().encode("stty echo\r");
 
 interface LostEchoPort extends Omit<LineEditorPort, "target" | "isComputing"> {
   readonly target: Pick<ExecTarget, "shell" | "typed" | "isWriting" | "hold">;
@@ -30,7 +30,7 @@ export class LostEcho {
   isLost = false;
   /** Whether the terminal did not echo while the newest command ran, which may be the command's intention. */
   private wasSilent = false;
-  private looking: Promise<void> | null = null;
+  private pendingCheck: Promise<void> | null = null;
 
   constructor(private readonly port: LostEchoPort) {
     port.log.on({
@@ -41,23 +41,23 @@ export class LostEcho {
       },
       prompt: () => {
         // Not in this event, which is not yet the answer.
-        if (this.wasSilent) void Promise.resolve().then(() => this.look());
+        if (this.wasSilent) void Promise.resolve().then(() => this.check());
       },
     });
   }
 
   /** The terminal's flags were read. Runs per chunk. */
-  seen(flags: PtyFlags | null): PtyFlags | null {
+  noteFlags(flags: PtyFlags | null): PtyFlags | null {
     if (!this.wasSilent && hidesTypedText(flags) && this.port.log.phase === "running") this.wasSilent = true;
     return flags;
   }
 
   /** Makes bash echo again, if it does not. @returns whether it was repaired */
-  async mend(): Promise<boolean> {
-    await this.look();
+  async restoreEcho(): Promise<boolean> {
+    await this.check();
     if (!this.isLost || !this.isAtEmptyPrompt) return false;
-    await this.press([hideKey("bash"), MEND], true);
-    await this.look();
+    await this.pressKeys([hideKey("bash"), ECHO_COMMAND], true);
+    await this.check();
     return !this.isLost;
   }
 
@@ -67,18 +67,18 @@ export class LostEcho {
   }
 
   /** Queries the editor, if its line is certainly empty. */
-  private look(): Promise<void> {
+  private check(): Promise<void> {
     if (!this.isAtEmptyPrompt) return Promise.resolve();
     this.wasSilent = false;
-    this.looking ??= this.press([clearKey("bash")], false).then((isDrawn) => {
-      this.looking = null;
+    this.pendingCheck ??= this.pressKeys([clearKey("bash")], false).then((isDrawn) => {
+      this.pendingCheck = null;
       if (isDrawn !== null) this.isLost = !isDrawn;
     });
-    return this.looking;
+    return this.pendingCheck;
   }
 
   /** @returns whether a prompt is drawn once bash has read these keys; null if that is not visible */
-  private async press(keys: readonly Uint8Array[], isCommand: boolean): Promise<boolean | null> {
+  private async pressKeys(keys: readonly Uint8Array[], isCommand: boolean): Promise<boolean | null> {
     const { log, target, reader, quietMs, offset } = this.port;
     const before = offset();
     using wait = new Wait<boolean | null>({ ms: READ_MS }, () => null);
@@ -95,10 +95,10 @@ export class LostEcho {
       return null;
     }
     while (!wait.isOver) {
-      await pause(LOOK_MS);
+      await pause(CHECK_INTERVAL_MS);
       const read = reader();
-      const isOver = read?.reading === true && read.unread === 0 && !target.isWriting && quietMs() >= DRAWN_MS;
-      const isCleared = offset() > before && offset() - before <= MAX_CLEARED;
+      const isOver = read?.reading === true && read.unread === 0 && !target.isWriting && quietMs() >= MAX_REDRAW_MS;
+      const isCleared = offset() > before && offset() - before <= MAX_CLEAR_BYTES;
       if (read === null || isOver) wait.end(isOver && isCleared ? false : null);
     }
     return await wait.promise;

@@ -17,15 +17,15 @@ import { obstacleTo, watchObstacle, withoutIntegration } from "./prompt-obstacle
 /** How long a shell may take to show its first prompt, or the next one after a command, in ms. */
 const PROMPT_MS = 5_000;
 /** How long a caller that does not wait still waits for the prompt after the previous command, in ms. */
-const SOON_MS = 1_000;
+const MIN_PROMPT_WAIT_MS = 1_000;
 /** How long a shell interrupted at its prompt may take to show the next one, in ms. */
-const TAKEN_BACK_MS = 500;
+const AFTER_INTERRUPT_MS = 500;
 /** Characters of a line shown in a message. */
-const SHOWN_CHARS = 80;
-const NESTED =
+const MAX_SHOWN_CHARS = 80;
+const NESTED_HINT =
   "Waiting does not change it. Give {typed} to run the command there, or type with {run}; exit there leads back to the shell.";
 /** For ssh, containers and other relays of a terminal: the reading program is unknown here. */
-const FAR =
+const REMOTE_HINT =
   "Wait until it ends. If it shows a shell's prompt, use {typed} to run the command there, or type with {run}.";
 export const CTRL_C = Uint8Array.of(3);
 
@@ -53,19 +53,19 @@ export class PromptLine {
 
   /** Presses Ctrl+C and waits for the next prompt. */
   async interrupt(hold: InputHold): Promise<void> {
-    const prompt = this.promptComes(this.port.clock.now() + TAKEN_BACK_MS, undefined);
+    const prompt = this.awaitPrompt(this.port.clock.now() + AFTER_INTERRUPT_MS, undefined);
     await hold.write(CTRL_C);
-    if (await prompt) this.port.target.typed.givenUp();
+    if (await prompt) this.port.target.typed.noteDiscarded();
   }
 
   /** Holds all other input back and verifies that the editor reports the line at the shell's prompt empty. */
-  async empty(request: LineRequest, deadline: number): Promise<HeldLine> {
+  async holdEmptyLine(request: LineRequest, deadline: number): Promise<HeldLine> {
     const { editor, target, log } = this.port;
     for (;;) {
-      const shell = await this.atPrompt(deadline, request.signal);
-      const unfinished = await editor.unfinished(shell);
+      const shell = await this.awaitOwnPrompt(deadline, request.signal);
+      const unfinished = await editor.awaitWholeInput(shell);
       if (unfinished !== null && !(request.clearLine && isClearable(unfinished))) {
-        throw this.refused({ kind: unfinished });
+        throw this.refusal({ kind: unfinished });
       }
       // The prompt may have gone: check again.
       if (log.phase !== "prompt") continue;
@@ -74,11 +74,11 @@ export class PromptLine {
       try {
         let line: LineState = unfinished === null ? await editor.ask(hold, shell) : { kind: unfinished };
         if (request.clearLine && isClearable(line.kind)) {
-          line = await this.cleared(hold, shell, line);
+          line = await this.clearLine(hold, shell, line);
         }
         if (request.signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
         if (line.kind === "left") continue;
-        if (line.kind !== "empty") throw this.refused(line);
+        if (line.kind !== "empty") throw this.refusal(line);
         isOurs = true;
         return { hold, before: line.before, oneLine: line.oneLine };
       } finally {
@@ -88,7 +88,7 @@ export class PromptLine {
   }
 
   /** Empties the line with the editor's own key; interrupts if that does not suffice. */
-  private async cleared(hold: InputHold, shell: IntegratedShell, line: LineState): Promise<LineState> {
+  private async clearLine(hold: InputHold, shell: IntegratedShell, line: LineState): Promise<LineState> {
     const { editor } = this.port;
     let now = line;
     if (now.kind === "paste") {
@@ -109,10 +109,10 @@ export class PromptLine {
     return await editor.ask(hold, shell);
   }
 
-  private refused(line: Exclude<LineState, { kind: "empty" | "left" }>): WshError {
+  private refusal(line: Exclude<LineState, { kind: "empty" | "left" }>): WshError {
     switch (line.kind) {
       case "text": {
-        const shown = shortened(line.text);
+        const shown = shorten(line.text);
         return new WshError("prompt_not_empty", `the line at the prompt contains '${shown}'`, { line: line.text });
       }
       case "open":
@@ -144,7 +144,7 @@ export class PromptLine {
   }
 
   /** Waits until the pane's shell shows its prompt; refuses when another program is in the foreground. */
-  private async atPrompt(deadline: number, signal: AbortSignal | undefined): Promise<IntegratedShell> {
+  private async awaitOwnPrompt(deadline: number, signal: AbortSignal | undefined): Promise<IntegratedShell> {
     const { target, log, clock, observer } = this.port;
     observer.requireRunning();
     observer.observe();
@@ -152,28 +152,28 @@ export class PromptLine {
       throw withoutIntegration(target.integrationReason ?? "it does not run a known shell");
     }
     // A caller that does not wait still gets the prompt that is about to follow the previous command.
-    const until = Math.min(Math.max(deadline, clock.now() + SOON_MS), clock.now() + PROMPT_MS);
+    const until = Math.min(Math.max(deadline, clock.now() + MIN_PROMPT_WAIT_MS), clock.now() + PROMPT_MS);
     while (log.phase !== "prompt") {
-      if (log.phase === "running") throw this.notAtPrompt();
-      const came = await this.promptComes(until, signal);
+      if (log.phase === "running") throw this.notAtPromptError();
+      const came = await this.awaitPrompt(until, signal);
       if (came) continue;
       const obstacle = obstacleTo(this.port, observer.observe());
       if (obstacle !== null) throw obstacle;
       observer.requireRunning();
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
-      if (log.active) throw this.notAtPrompt();
+      if (log.isActive) throw this.notAtPromptError();
       throw new WshError("not_at_prompt", "the shell has not shown its prompt yet", {
         state: observer.observe().state,
       });
     }
-    if (log.shellHoldsTerminal() === false) throw this.notAtPrompt();
+    if (log.shellHoldsTerminal() === false) throw this.notAtPromptError();
     const { shell } = target;
     if (shell !== null) return shell;
     throw new WshError("no_shell_integration", `'${target.replacedBy}' is not a shell with a line editor to query`);
   }
 
   /** Waits for the next prompt; false at the deadline, at the program's end, or when the caller is gone. */
-  promptComes(until: number, signal: AbortSignal | undefined): Promise<boolean> {
+  awaitPrompt(until: number, signal: AbortSignal | undefined): Promise<boolean> {
     const { log, clock } = this.port;
     const remaining = until - clock.now();
     if (remaining <= 0) return Promise.resolve(false);
@@ -184,7 +184,7 @@ export class PromptLine {
     return wait.promise;
   }
 
-  private notAtPrompt(): WshError {
+  private notAtPromptError(): WshError {
     const state = this.port.observer.observe();
     const running = this.port.log.runningCommand?.command ?? state.foreground?.name ?? "a program";
     const process = state.foreground?.name ?? null;
@@ -199,7 +199,7 @@ export class PromptLine {
       });
     }
     const message = `the shell is not at its prompt: '${running}' runs (${state.state}: ${state.why})`;
-    const hint = state.relay === null ? {} : { hint: FAR };
+    const hint = state.relay === null ? {} : { hint: REMOTE_HINT };
     return new WshError("not_at_prompt", message, { running, process, state: state.state, ...hint });
   }
 }
@@ -207,8 +207,8 @@ export class PromptLine {
 /** Advice when a shell inside the session's own one is at its prompt. */
 function hintInside(process: string | null): string {
   const kind = process === null ? "other" : shellKind(process);
-  if (kind === "other") return NESTED;
-  return `Use {integrate} ${kind} to make commands there exact and verified. Or: ${NESTED}`;
+  if (kind === "other") return NESTED_HINT;
+  return `Use {integrate} ${kind} to make commands there exact and verified. Or: ${NESTED_HINT}`;
 }
 
 /** The states that clear_line can discard. */
@@ -216,6 +216,6 @@ function isClearable(kind: LineState["kind"]): boolean {
   return ["text", "open", "silent", "half", "paste", "unechoed"].includes(kind);
 }
 
-export function shortened(line: string): string {
-  return line.length > SHOWN_CHARS ? `${line.slice(0, SHOWN_CHARS)}…` : line;
+export function shorten(line: string): string {
+  return line.length > MAX_SHOWN_CHARS ? `${line.slice(0, MAX_SHOWN_CHARS)}…` : line;
 }

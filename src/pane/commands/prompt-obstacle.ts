@@ -15,7 +15,7 @@ import type { CommandLog } from "./command-log.ts";
  * Wait before the first prompt from which a program counts as an obstacle, in ms: startup files also ask the terminal
  * questions, and read its answers at once.
  */
-const STANDING_MS = 500;
+const OBSTACLE_MS = 500;
 
 interface ObstaclePort {
   readonly clock: Clock;
@@ -27,7 +27,7 @@ interface ObstaclePort {
 /** The error for the caller; null while a prompt may still appear. */
 export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | null {
   const { log, target } = port;
-  if (log.active) return readsUnseen(log, state) ? noPromptDrawn(target.shell) : null;
+  if (log.isActive) return readsUnseen(log, state) ? noPromptDrawn(target.shell) : null;
   if (target.inactiveReason !== null) return withoutIntegration(target.inactiveReason);
   const name = target.replacedBy;
   if (name !== null) {
@@ -50,13 +50,13 @@ export function withoutIntegration(reason: string): WshError {
 }
 
 /** Calls back once when there is an obstacle, until disposed. */
-export function watchObstacle(port: ObstaclePort, found: () => void): Disposable {
+export function watchObstacle(port: ObstaclePort, onObstacle: () => void): Disposable {
   const { clock, observer, log, target } = port;
   let standing: Disposable | null = null;
   const watch = observer.watch((state) => {
-    const stands = log.active ? readsUnseen(log, state) : waits(state);
-    if (!log.active && (target.inactiveReason ?? target.replacedBy) !== null) found();
-    else if (stands && standing === null) standing = clock.after(STANDING_MS, found);
+    const stands = log.isActive ? readsUnseen(log, state) : waits(state);
+    if (!log.isActive && (target.inactiveReason ?? target.replacedBy) !== null) onObstacle();
+    else if (stands && standing === null) standing = clock.after(OBSTACLE_MS, onObstacle);
     else if (!stands) {
       standing?.[Symbol.dispose]();
       standing = null;

@@ -6,11 +6,11 @@
 
 import { hidesTypedText, type PtyFlags } from "../../pty/port.ts";
 import type { ProgramState } from "../state/classify.ts";
-import { Changes } from "../text/changes.ts";
+import { ScreenChanges } from "../text/changes.ts";
 import { type CutOutput, cutOutput } from "../text/cut-output.ts";
 import { type TypedLine, typedLines } from "../text/echo.ts";
 import { HeadTail, type RetainedLines } from "../text/retained-lines.ts";
-import { screenNow } from "../text/screen-before.ts";
+import { currentScreen } from "../text/screen-before.ts";
 import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "../text/text.ts";
 import { withoutEcho } from "../text/typed-echo.ts";
 import type { CommandLog } from "./command-log.ts";
@@ -20,7 +20,7 @@ export interface OutputRequest {
   /** An output cursor: everything after it counts, including this input's echo. Default: output after the input. */
   readonly since?: number | undefined;
   /** Input typed at that cursor whose echo is not output: the line that started a dialog. */
-  readonly begunBy?: Uint8Array | undefined;
+  readonly startingInput?: Uint8Array | undefined;
   /** UTF-8 bytes. */
   readonly outputLimit: number;
 }
@@ -41,63 +41,63 @@ interface RunText {
 /** Created before the input is sent. */
 export class RunOutput {
   /** The cursor at which the output begins. */
-  readonly from: number;
-  private readonly changes: Changes;
-  private readonly typed: readonly TypedLine[];
+  readonly fromCursor: number;
+  private readonly changes: ScreenChanges;
+  private readonly typedLines: readonly TypedLine[];
   /** The text before them. */
-  private readonly typedAt: string;
+  private readonly textBeforeInput: string;
   private readonly kernelEchoes: boolean;
   private readonly start: TextPosition;
   /** The text before the cursor. */
-  private readonly prompt: string;
+  private readonly textBeforeCursor: string;
   private readonly scrolledAway: number;
-  private readonly isAll: boolean;
+  private readonly isSinceCursor: boolean;
 
   constructor(
     private readonly port: OutputPort,
     private readonly request: OutputRequest,
   ) {
     const { text } = port;
-    const { input, since, begunBy, outputLimit } = request;
-    const now = screenNow(text);
-    this.isAll = since !== undefined && since < now.offset;
-    const before = this.isAll && since !== undefined ? screenAt(text, since) : now;
-    this.from = before.offset;
-    this.start = before.at;
-    this.prompt = (now.lines.get(now.at.line) ?? "").slice(0, now.at.index);
+    const { input, since, startingInput, outputLimit } = request;
+    const now = currentScreen(text);
+    this.isSinceCursor = since !== undefined && since < now.offset;
+    const before = this.isSinceCursor && since !== undefined ? screenAt(text, since) : now;
+    this.fromCursor = before.offset;
+    this.start = before.cursor;
+    this.textBeforeCursor = (now.lines.get(now.cursor.line) ?? "").slice(0, now.cursor.index);
     this.scrolledAway = text.scrolledAway;
-    this.changes = new Changes(text, before, outputLimit);
+    this.changes = new ScreenChanges(text, before, outputLimit);
     const flags = port.flags();
-    const shows = !this.isAll && !text.alternate && !hidesTypedText(flags);
-    const echoed = this.isAll ? begunBy : shows ? input : undefined;
-    this.typed = echoed === undefined ? [] : typedLines(new TextDecoder().decode(echoed));
-    this.typedAt = (before.lines.get(before.at.line) ?? "").slice(0, before.at.index);
-    this.kernelEchoes = !this.isAll && flags?.canonical === true;
+    const shows = !this.isSinceCursor && !text.alternate && !hidesTypedText(flags);
+    const echoed = this.isSinceCursor ? startingInput : shows ? input : undefined;
+    this.typedLines = echoed === undefined ? [] : typedLines(new TextDecoder().decode(echoed));
+    this.textBeforeInput = (before.lines.get(before.cursor.line) ?? "").slice(0, before.cursor.index);
+    this.kernelEchoes = !this.isSinceCursor && flags?.canonical === true;
   }
 
   /** History drops lines. */
-  retired(lines: RetiredLines): void {
-    this.changes.retired(lines);
+  noteRetired(lines: RetiredLines): void {
+    this.changes.noteRetired(lines);
   }
 
   /** Lines from `top` on were erased and are printed again. */
-  erasedBelow(top: number): void {
-    this.changes.erasedBelow(top);
+  noteErasedBelow(top: number): void {
+    this.changes.noteErasedBelow(top);
   }
 
   /** @param commands the started commands; empty unless they make up the whole output */
   collect(state: ProgramState, commands: readonly number[]): RunText {
-    const { end, prompt } = this.end(state);
+    const { end, prompt } = this.outputEnd(state);
     const { outputLimit } = this.request;
-    const lines = (this.isAll ? null : this.ofCommands(commands, end)) ?? this.changed(end);
+    const lines = (this.isSinceCursor ? null : this.outputOfCommands(commands, end)) ?? this.changedLines(end);
     return { output: cutOutput(lines, outputLimit), prompt };
   }
 
   /** Whether the input is before the cursor, like text typed without Enter. */
-  get standsAtCursor(): boolean {
+  get isAtCursor(): boolean {
     const { text } = this.port;
     const { line, index } = text.position();
-    const typed = this.isAll ? "" : (this.typed.at(-1)?.text ?? "");
+    const typed = this.isSinceCursor ? "" : (this.typedLines.at(-1)?.text ?? "");
     return !text.alternate && typed !== "" && (text.line(line) ?? "").padEnd(index).slice(0, index).endsWith(typed);
   }
 
@@ -106,7 +106,7 @@ export class RunOutput {
     return this.port.text.scrolledAway - this.scrolledAway;
   }
 
-  private ofCommands(commands: readonly number[], end: TextPosition): RetainedLines | null {
+  private outputOfCommands(commands: readonly number[], end: TextPosition): RetainedLines | null {
     if (commands.length === 0) return null;
     const outputs = commands.map((id) => this.port.log.output(id, end));
     if (outputs.length === 1) return outputs[0] ?? null;
@@ -120,23 +120,23 @@ export class RunOutput {
     return all.retained();
   }
 
-  private changed(end: TextPosition): RetainedLines {
+  private changedLines(end: TextPosition): RetainedLines {
     const { retained, cursor } = this.changes.collect(end);
-    const { typedAt: prompt, kernelEchoes } = this;
+    const { textBeforeInput: prompt, kernelEchoes } = this;
     const whole = retained.omitted === 0;
     const lines = whole ? [...retained.head, ...retained.tail] : retained.head;
-    const shown = withoutEcho({ lines, cursor, prompt, kernelEchoes }, this.typed);
+    const shown = withoutEcho({ lines, cursor, prompt, kernelEchoes }, this.typedLines);
     return whole
       ? { head: withoutBlankEnd(shown), tail: [], omitted: 0 }
       : { head: shown, tail: withoutBlankEnd(retained.tail), omitted: retained.omitted };
   }
 
   /** The end of the output: before the prompt that follows it. */
-  private end(state: ProgramState): { readonly end: TextPosition; readonly prompt: string | null } {
+  private outputEnd(state: ProgramState): { readonly end: TextPosition; readonly prompt: string | null } {
     const { text, log } = this.port;
     const { phase, lastStatus, promptStart } = log;
     if (phase !== "running") {
-      if (lastStatus !== null && lastStatus.offset > this.from) return { end: lastStatus.position, prompt: null };
+      if (lastStatus !== null && lastStatus.offset > this.fromCursor) return { end: lastStatus.position, prompt: null };
       if (promptStart !== null && isAfter(promptStart, this.start)) return { end: promptStart, prompt: null };
     }
     const cursor = text.position();
@@ -146,23 +146,32 @@ export class RunOutput {
     if (!isPrompt) return { end: { line: Math.max(cursor.line, last), index: Number.POSITIVE_INFINITY }, prompt: null };
     if (phase === "prompt") return { end: { line: cursor.line, index: 0 }, prompt: null };
     // A program that printed text without a newline shows the prompt after it.
-    const isSamePrompt = this.prompt.trim() !== "" && line.endsWith(this.prompt);
-    const index = isSamePrompt ? line.length - this.prompt.length : 0;
+    const isSamePrompt = this.textBeforeCursor.trim() !== "" && line.endsWith(this.textBeforeCursor);
+    const index = isSamePrompt ? line.length - this.textBeforeCursor.length : 0;
     return { end: { line: cursor.line, index }, prompt: line.slice(index) };
   }
 
   private isPrompt(line: string, { state, settled }: ProgramState): boolean {
     if (settled && (state === "waiting_for_input" || state === "password" || state === "prompt")) return true;
-    return state !== "exited" && this.prompt.trim() !== "" && line.trimEnd() === this.prompt.trimEnd();
+    return (
+      state !== "exited" && this.textBeforeCursor.trim() !== "" && line.trimEnd() === this.textBeforeCursor.trimEnd()
+    );
   }
 }
 
 /** The screen at an earlier cursor; if unknown, only the position of the cursor's line. */
 function screenAt(text: TerminalText, since: number): ScreenBefore {
-  const screen = text.givenAt(since);
+  const screen = text.screenAtCursor(since);
   if (screen !== null) return screen;
   const { line } = text.positionAt(since) ?? { line: text.screenTop() };
-  return { offset: since, at: { line, index: 0 }, lines: new Map(), stood: new Map(), last: line - 1, rows: [] };
+  return {
+    offset: since,
+    cursor: { line, index: 0 },
+    lines: new Map(),
+    standingLines: new Map(),
+    last: line - 1,
+    alternateRows: [],
+  };
 }
 
 /** Blank lines at the end of a screen were not necessarily printed. */

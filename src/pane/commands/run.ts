@@ -16,8 +16,8 @@ import { WshError } from "../../protocol/errors.ts";
 import { DEFAULT_IDLE_MS, MAX_WAIT_MS } from "../../protocol/wait-times.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
-import { isText, unreadBy } from "../state/reading.ts";
-import { joined, type TypedInput } from "../submits.ts";
+import { isText, unreadReason } from "../state/reading.ts";
+import { joinInput, type TypedInput } from "../submits.ts";
 import type { CutOutput } from "../text/cut-output.ts";
 import { requireOwnCursor } from "../text/own-cursor.ts";
 import type { RetiredLines } from "../text/text.ts";
@@ -28,9 +28,9 @@ const CONFIRM_MS = 50;
 /** How long the next prompt is awaited after a command has ended, so that the screen shows it, in ms. */
 const PROMPT_MS = 100;
 /** How long input waits for the prompt that a shell is about to show, in ms. */
-const SOON_MS = 1_000;
+const PROMPT_WAIT_MS = 1_000;
 /** How long a shell may take between Enter and the start of the command, in ms. */
-const COMMAND_MS = 500;
+const COMMAND_START_MS = 500;
 
 export interface RunRequest extends Omit<OutputRequest, "input"> {
   readonly input: TypedInput;
@@ -42,7 +42,7 @@ export interface RunRequest extends Omit<OutputRequest, "input"> {
   readonly maxWaitMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Called before the first byte is typed: throws when it is too late. */
-  readonly inTime?: (() => void) | undefined;
+  readonly requireInTime?: (() => void) | undefined;
 }
 
 export interface RunOutcome {
@@ -84,34 +84,34 @@ function onlyLine(input: Uint8Array): string | null {
   return rest === undefined && line !== "" ? line : null;
 }
 
-function squeezed(line: string): string {
+function withoutBlanks(line: string): string {
   return line.replace(/\s+/g, "");
 }
 
 /** Pending runs in one session; `chunk` notifies them of output. */
 export class Runs {
-  private readonly waiting = new Set<Run>();
+  private readonly pendingRuns = new Set<Run>();
 
   constructor(private readonly port: RunPort) {}
 
   /** Whether a caller waits for its input to be processed. */
   get isPending(): boolean {
-    return this.waiting.size > 0;
+    return this.pendingRuns.size > 0;
   }
 
   /** Output was parsed. Runs per chunk. */
-  chunk(): void {
-    for (const run of this.waiting) run.chunk();
+  noteChunk(): void {
+    for (const run of this.pendingRuns) run.noteChunk();
   }
 
   /** History drops lines. */
-  retired(lines: RetiredLines): void {
-    for (const run of this.waiting) run.output.retired(lines);
+  noteRetired(lines: RetiredLines): void {
+    for (const run of this.pendingRuns) run.output.noteRetired(lines);
   }
 
   /** Lines from `top` on were erased and are printed again. */
-  erasedBelow(top: number): void {
-    for (const run of this.waiting) run.output.erasedBelow(top);
+  noteErasedBelow(top: number): void {
+    for (const run of this.pendingRuns) run.output.noteErasedBelow(top);
   }
 
   /** @throws WshError input_send_failed, session_ended, cancelled, invalid_cursor */
@@ -119,25 +119,25 @@ export class Runs {
     const { observer, text } = this.port;
     observer.requireRunning();
     if (request.since !== undefined) requireOwnCursor(text, request.since);
-    await this.promptShown(request.signal);
-    request.inTime?.();
-    const run = new Run(this.port, { ...request, input: joined(request.input) });
-    this.waiting.add(run);
+    await this.awaitPrompt(request.signal);
+    request.requireInTime?.();
+    const run = new Run(this.port, { ...request, input: joinInput(request.input) });
+    this.pendingRuns.add(run);
     try {
       await this.port.type(request.input);
-      return await run.outcome();
+      return await run.awaitOutcome();
     } finally {
-      this.waiting.delete(run);
+      this.pendingRuns.delete(run);
       run[Symbol.dispose]();
     }
   }
 
   /** Waits for a prompt that is about to be shown, or a command just entered: they belong to earlier input. */
-  async promptShown(signal: AbortSignal | undefined): Promise<void> {
+  async awaitPrompt(signal: AbortSignal | undefined): Promise<void> {
     const { log, clock } = this.port;
-    const isComing = log.phase === "prompt" && log.verified && this.port.isLineEntered();
+    const isComing = log.phase === "prompt" && log.hasVerifiedMarks && this.port.isLineEntered();
     if (!isComing && log.phase !== "ended" && log.phase !== "drawing") return;
-    const wait = new Wait<void>({ clock, ms: isComing ? COMMAND_MS : SOON_MS, signal }, () => {});
+    const wait = new Wait<void>({ clock, ms: isComing ? COMMAND_START_MS : PROMPT_WAIT_MS, signal }, () => {});
     const come = (): void => wait.end();
     wait.own(log.on({ prompt: come, started: come, exited: come }));
     await wait.promise;
@@ -152,20 +152,20 @@ interface RunEnd {
 class Run implements Disposable {
   readonly output: RunOutput;
   private readonly fromOffset: number;
-  private readonly atPrompt: boolean;
-  private readonly lines: number;
+  private readonly isAtPrompt: boolean;
+  private readonly commandCount: number;
   private readonly alarm: Alarm;
   private readonly listener: Disposable;
-  private readonly done: Wait<RunEnd>;
+  private readonly ending: Wait<RunEnd>;
   private watch: Disposable | null = null;
   private command: CommandRecord | null = null;
   private endedAt: number | null = null;
   /** Ids of the started commands; for a single line the newest, since others may have entered theirs before. */
-  private started: number[] = [];
+  private startedIds: number[] = [];
   private deadline = 0;
   private sentAt = Number.POSITIVE_INFINITY;
   /** Since when the foreground program has been at rest without waiting for input. */
-  private idle: { readonly program: number | null; readonly since: number } | null = null;
+  private restingSince: { readonly program: number | null; readonly since: number } | null = null;
   private readonly silenceMs: number;
 
   constructor(
@@ -176,21 +176,21 @@ class Run implements Disposable {
     this.silenceMs = request.timeoutMs ?? DEFAULT_IDLE_MS;
     this.output = new RunOutput(port, request);
     this.fromOffset = text.offset;
-    this.atPrompt = log.phase === "prompt" && log.verified;
-    this.lines = commandLines(request.input);
-    this.alarm = new Alarm(clock, () => this.timePassed());
-    this.done = new Wait<RunEnd>({ signal: request.signal }, () => ({ decidedBy: "cancelled", state: null }));
+    this.isAtPrompt = log.phase === "prompt" && log.hasVerifiedMarks;
+    this.commandCount = commandLines(request.input);
+    this.alarm = new Alarm(clock, () => this.handleTimer());
+    this.ending = new Wait<RunEnd>({ signal: request.signal }, () => ({ decidedBy: "cancelled", state: null }));
     this.deadline = clock.now() + Math.min(MAX_WAIT_MS, request.maxWaitMs);
     this.listener = log.on({
       started: ({ id }) => {
-        this.started = this.lines > 1 ? [...this.started, id] : [id];
+        this.startedIds = this.commandCount > 1 ? [...this.startedIds, id] : [id];
         this.endedAt = null;
       },
       finished: (record) => {
         this.command = record;
         // Several lines are several commands: the input ends with the last one, when the shell is at rest. The same
         // holds if the command was, or may have been, entered earlier.
-        if (this.lines > 1 || !this.isOwn(record)) return;
+        if (this.commandCount > 1 || !this.isOwn(record)) return;
         this.endedAt = clock.now();
         this.alarm.set(this.endedAt + PROMPT_MS);
       },
@@ -201,33 +201,34 @@ class Run implements Disposable {
     });
   }
 
-  chunk(): void {
+  noteChunk(): void {
     if (this.silenceMs === 0) this.finish(this.endedAt === null ? "idle" : "command_finished", null);
   }
 
-  async outcome(): Promise<RunOutcome> {
+  async awaitOutcome(): Promise<RunOutcome> {
     const { observer, clock, text } = this.port;
     this.sentAt = clock.now();
-    this.watch = observer.watch((state) => this.stateSeen(state));
+    this.watch = observer.watch((state) => this.handleState(state));
     this.alarm.set(Math.min(this.deadline, this.sentAt + Math.max(1, this.silenceMs)));
-    const { decidedBy, state } = await this.done.promise;
+    const { decidedBy, state } = await this.ending.promise;
     if (decidedBy === "cancelled")
       throw new WshError("cancelled", "the caller stopped waiting; the program keeps running");
     const warnings =
-      this.started.length === 0 && decidedBy !== "timeout" && this.isTextAlone() && this.output.standsAtCursor
+      this.startedIds.length === 0 && decidedBy !== "timeout" && this.isTextAlone() && this.output.isAtCursor
         ? ["the text was typed without Enter, so nothing ran"]
         : [];
     const now = state ?? observer.observe();
-    const unread = !this.atPrompt && this.started.length === 0 && isText(this.request.input) ? unreadBy(now) : null;
+    const unread =
+      !this.isAtPrompt && this.startedIds.length === 0 && isText(this.request.input) ? unreadReason(now) : null;
     if (unread !== null) warnings.push(unread);
-    const isOwn = this.started.length === Math.max(1, this.lines);
+    const isOwn = this.startedIds.length === Math.max(1, this.commandCount);
     const { lostRows } = this.output;
     if (!isOwn && lostRows > 0) warnings.push(`${lostRows} rows left a scroll region and are not in the output`);
     return {
       decidedBy,
-      ...this.output.collect(now, isOwn ? this.started : []),
-      since: this.output.from,
-      outputCursor: text.give(),
+      ...this.output.collect(now, isOwn ? this.startedIds : []),
+      since: this.output.fromCursor,
+      outputCursor: text.issueCursor(),
       command: this.command,
       state: now,
       // A record's doubts are about all of a command's output.
@@ -237,16 +238,16 @@ class Run implements Disposable {
 
   [Symbol.dispose](): void {
     this.alarm.clear();
-    this.done[Symbol.dispose]();
+    this.ending[Symbol.dispose]();
     this.listener[Symbol.dispose]();
     this.watch?.[Symbol.dispose]();
   }
 
   /** Whether the input has certainly started it. */
   private isOwn({ id, command }: CommandRecord): boolean {
-    if (!this.started.includes(id)) return false;
+    if (!this.startedIds.includes(id)) return false;
     const line = onlyLine(this.request.input);
-    return line === null || command === null || squeezed(command) === squeezed(line);
+    return line === null || command === null || withoutBlanks(command) === withoutBlanks(line);
   }
 
   /** Text without Enter or any other key. */
@@ -258,12 +259,12 @@ class Run implements Disposable {
   /** A line typed at the prompt becomes a command, or a status without one; an editor may redraw the prompt first. */
   private get isCommandComing(): boolean {
     const { log, clock } = this.port;
-    if (!this.atPrompt || this.lines === 0 || this.started.length > 0) return false;
+    if (!this.isAtPrompt || this.commandCount === 0 || this.startedIds.length > 0) return false;
     const answered = (log.lastStatus?.offset ?? -1) > this.fromOffset;
-    return !answered && clock.now() < this.sentAt + COMMAND_MS;
+    return !answered && clock.now() < this.sentAt + COMMAND_START_MS;
   }
 
-  private stateSeen(state: ProgramState): void {
+  private handleState(state: ProgramState): void {
     const { observer } = this.port;
     if (state.state === "exited") this.finish("exited", state);
     if (state.state === "prompt" && this.isCommandComing) return;
@@ -274,24 +275,24 @@ class Run implements Disposable {
     }
     const { silenceMs } = this;
     const isAwaited = this.request.timeoutMs === undefined && state.doing === "working";
-    if (silenceMs === 0 || observer.quietMs() < silenceMs || isAwaited) this.idle = null;
-    else this.confirmIdle(state);
+    if (silenceMs === 0 || observer.quietMs() < silenceMs || isAwaited) this.restingSince = null;
+    else this.confirmRest(state);
   }
 
   /** One observation may fall between two programs, when no group holds the terminal: two must agree. */
-  private confirmIdle(state: ProgramState): void {
+  private confirmRest(state: ProgramState): void {
     const now = this.port.clock.now();
     const program = state.foreground?.pid ?? null;
-    const { idle } = this;
-    if (idle !== null && idle.program === program) {
-      if (now >= idle.since + CONFIRM_MS) this.finish("idle", state);
+    const { restingSince } = this;
+    if (restingSince !== null && restingSince.program === program) {
+      if (now >= restingSince.since + CONFIRM_MS) this.finish("idle", state);
       return;
     }
-    this.idle = { program, since: now };
+    this.restingSince = { program, since: now };
     this.alarm.set(Math.min(this.deadline, now + CONFIRM_MS));
   }
 
-  private timePassed(): void {
+  private handleTimer(): void {
     const { clock, observer } = this.port;
     const now = clock.now();
     if (this.endedAt !== null) {
@@ -310,12 +311,12 @@ class Run implements Disposable {
     else if (quiet < this.silenceMs) this.alarm.set(Math.min(this.deadline, now + this.silenceMs - quiet));
     else {
       // The watch handles longer silence: it checks again at intervals.
-      this.stateSeen(observer.observe());
+      this.handleState(observer.observe());
       this.alarm.set(this.deadline);
     }
   }
 
   private finish(decidedBy: DecidedBy, state: ProgramState | null): void {
-    this.done.end({ decidedBy, state });
+    this.ending.end({ decidedBy, state });
   }
 }

@@ -20,7 +20,7 @@ const MAX_KNOWN = 1_000;
 /** Shells whose last command may still be reported by the next; an ended shell never reports it. */
 const MAX_SHELLS = 32;
 
-export interface KeptCommand {
+export interface HistoryCommand {
   readonly record: CommandRecord;
   /** Whether an agent or a script requested it. */
   readonly byProgram: boolean;
@@ -28,14 +28,14 @@ export interface KeptCommand {
 
 interface ShellHistoryPort {
   /** Whether a person gave the newest input, at a command's start. */
-  typedByPerson(): boolean;
+  isTypedByPerson(): boolean;
   isPrivate(): boolean;
   /** A command for the history has started. Not called if that is decided later. */
-  begun(command: KeptCommand): void;
+  onBegin(command: HistoryCommand): void;
   /** A command for the history has ended. Called once for each. */
-  ended(command: KeptCommand): void;
+  onEnd(command: HistoryCommand): void;
   /** A command reported as begun does not belong to the history after all. */
-  left(id: number): void;
+  onLeave(id: number): void;
 }
 
 /** A running command, or an ended one that is not decided. */
@@ -43,101 +43,101 @@ interface RunningEntry {
   readonly id: number;
   readonly byProgram: boolean;
   readonly isPrivate: boolean;
-  begun: boolean;
+  isReported: boolean;
 }
 
 export class ShellHistory implements Disposable {
   private readonly knownTexts = new Set<string>();
   private readonly listener: Disposable;
   /** One for each shell inside another. */
-  private open: RunningEntry[] = [];
+  private runningEntries: RunningEntry[] = [];
   /** Commands to be decided by their shell's report with the next C. */
-  private readonly later = new Map<ChildShell | null, KeptCommand>();
+  private readonly undecided = new Map<ChildShell | null, HistoryCommand>();
 
   constructor(
     private readonly log: CommandLog,
     private readonly port: ShellHistoryPort,
   ) {
     this.listener = log.on({
-      started: ({ id }) => this.started(id),
+      started: ({ id }) => this.handleStart(id),
       named: ({ id }) => this.begin(id),
-      prompt: () => this.decide(),
-      exited: () => this.decide(),
+      prompt: () => this.decideRunning(),
+      exited: () => this.decideRunning(),
     });
     // Commands begun before this listener: a program that is a single command begins with its pane.
-    for (const { id } of log.list()) this.started(id);
-    if (log.phase === "none") this.decide();
+    for (const { id } of log.list()) this.handleStart(id);
+    if (log.phase === "none") this.decideRunning();
   }
 
   [Symbol.dispose](): void {
     this.listener[Symbol.dispose]();
   }
 
-  private started(id: number): void {
-    this.decide();
+  private handleStart(id: number): void {
+    this.decideRunning();
     const origin = this.log.origin(id);
     const shell = origin?.shell ?? null;
-    const later = this.later.get(shell);
+    const later = this.undecided.get(shell);
     const kept = origin?.history.kept;
     if (later !== undefined && kept !== undefined) {
-      this.later.delete(shell);
-      if (kept === "1") this.add(later);
+      this.undecided.delete(shell);
+      if (kept === "1") this.report(later);
     }
-    const byProgram = origin?.sent?.byProgram ?? !this.port.typedByPerson();
-    this.open.push({ id, byProgram, isPrivate: this.port.isPrivate(), begun: false });
+    const byProgram = origin?.sent?.byProgram ?? !this.port.isTypedByPerson();
+    this.runningEntries.push({ id, byProgram, isPrivate: this.port.isPrivate(), isReported: false });
     this.begin(id);
   }
 
   /** Reports a running command if it is already certain that it is to be kept. */
   private begin(id: number): void {
-    const open = this.open.find((each) => each.id === id);
+    const open = this.runningEntries.find((each) => each.id === id);
     const record = this.log.get(id);
     const origin = this.log.origin(id);
-    if (open === undefined || open.begun || open.isPrivate || record === null || origin === null) return;
+    if (open === undefined || open.isReported || open.isPrivate || record === null || origin === null) return;
     if (record.state !== "running" || record.command === null || this.verdict(origin) !== "keep") return;
-    open.begun = true;
-    this.port.begun({ record, byProgram: open.byProgram });
+    open.isReported = true;
+    this.port.onBegin({ record, byProgram: open.byProgram });
   }
 
-  private decide(): void {
-    const { open } = this;
+  private decideRunning(): void {
+    const { runningEntries } = this;
     // A prompt inside a running command is another shell's.
-    this.open = open.filter(({ id }) => this.log.get(id)?.state === "running");
-    for (const { id, byProgram, isPrivate, begun } of open) {
+    this.runningEntries = runningEntries.filter(({ id }) => this.log.get(id)?.state === "running");
+    for (const { id, byProgram, isPrivate, isReported } of runningEntries) {
       const record = this.log.get(id);
       const origin = this.log.origin(id);
       if (record === null || record.state === "running" || origin === null || record.command === null) continue;
       if (isPrivate || this.port.isPrivate()) {
-        this.port.left(id);
+        this.port.onLeave(id);
         continue;
       }
       const command = { record, byProgram };
-      const verdict = begun ? "keep" : this.verdict(origin);
-      if (verdict === "later") this.wait(origin.shell, command);
-      else if (verdict === "keep") this.add(command);
+      const verdict = isReported ? "keep" : this.verdict(origin);
+      if (verdict === "later") this.deferDecision(origin.shell, command);
+      else if (verdict === "keep") this.report(command);
     }
   }
 
-  private wait(shell: ChildShell | null, command: KeptCommand): void {
-    this.later.set(shell, command);
-    if (this.later.size <= MAX_SHELLS) return;
-    for (const oldest of this.later.keys()) {
-      this.later.delete(oldest);
+  private deferDecision(shell: ChildShell | null, command: HistoryCommand): void {
+    this.undecided.set(shell, command);
+    if (this.undecided.size <= MAX_SHELLS) return;
+    for (const oldest of this.undecided.keys()) {
+      this.undecided.delete(oldest);
       break;
     }
   }
 
-  private verdict({ sent, reportedText, shown, indented, history }: CommandOrigin): "keep" | "later" | "leave" {
+  private verdict({ sent, reportedText, shownText, indented, history }: CommandOrigin): "keep" | "later" | "leave" {
     if (sent !== null) return "keep";
     if (history.history === "no") return "leave";
     if (history.entry === "1") return "keep";
     if (history.history === "later")
       return reportedText !== null && this.knownTexts.has(reportedText) ? "keep" : "later";
     if (reportedText !== null) return "keep";
-    return shown !== null && !indented && this.knownTexts.has(shown) ? "keep" : "leave";
+    return shownText !== null && !indented && this.knownTexts.has(shownText) ? "keep" : "leave";
   }
 
-  private add(command: KeptCommand): void {
+  private report(command: HistoryCommand): void {
     const { command: text } = command.record;
     if (text === null) return;
     // Moves the newest to the end, so that the oldest is removed first.
@@ -148,6 +148,6 @@ export class ShellHistory implements Disposable {
         this.knownTexts.delete(oldest);
         break;
       }
-    this.port.ended(command);
+    this.port.onEnd(command);
   }
 }

@@ -8,7 +8,7 @@ import type { RetiredLines, TextPosition } from "../text/text.ts";
 import type { ChildShell } from "./child-shells.ts";
 import type { CommandEntry, ShellStatus } from "./log-entry.ts";
 
-const TYPED_INTO = "input was typed during the command: the output may contain its echo";
+const TYPED_INTO_WARNING = "input was typed during the command: the output may contain its echo";
 
 /** The end that a command's D reports; it is valid once the shell's line editor is back: a command can print D too. */
 export interface Ending {
@@ -27,28 +27,28 @@ export interface Ending {
 export class ShellLevel {
   phase: ShellPhase = "none";
   /** The phase of a shell inside its running command, by marks that are not trusted. */
-  inner: ShellPhase = "none";
-  sawVerified: boolean;
+  innerPhase: ShellPhase = "none";
+  hasVerifiedMarks: boolean;
   /**
    * Whether another program runs in its process: until that shows a prompt, marks belong to the last line that was run.
    */
   isReplaced = false;
-  promptBegin: TextPosition | null = null;
+  promptStart: TextPosition | null = null;
   promptEnd: TextPosition | null = null;
   /** Output up to the end of its newest prompt. */
   promptOffset: number | null = null;
-  status: ShellStatus | null = null;
+  lastStatus: ShellStatus | null = null;
   running: CommandEntry | null = null;
   /** How the running command ends if a prompt follows. */
   ending: Ending | null = null;
   /** Output up to the prompt after that end, which may or may not be the shell's. */
-  prompted: number | null = null;
+  endPromptOffset: number | null = null;
   /** Whether the terminal reads lines at its prompts: the shell has no line editor. */
   readsLines = false;
 
   /** @param child null: the session's own shell */
   constructor(readonly child: ChildShell | null) {
-    this.sawVerified = child !== null;
+    this.hasVerifiedMarks = child !== null;
   }
 }
 
@@ -80,28 +80,28 @@ export class ShellLevels {
   }
 
   /** A chunk was parsed. @param hidesInput called only when there is a spool */
-  chunk(hidesInput: () => boolean): void {
+  noteChunk(hidesInput: () => boolean): void {
     for (const { running } of this.levels) {
-      if (running?.output instanceof RunningOutput && running.spool !== null) running.output.chunk(hidesInput());
+      if (running?.output instanceof RunningOutput && running.spool !== null) running.output.noteChunk(hidesInput());
     }
   }
 
-  retired(lines: RetiredLines): void {
+  noteRetired(lines: RetiredLines): void {
     for (const { running } of this.levels) {
-      if (running?.output instanceof RunningOutput) running.output.retired(lines);
+      if (running?.output instanceof RunningOutput) running.output.noteRetired(lines);
     }
   }
 
-  displacing(): void {
+  noteDisplacing(): void {
     for (const { running } of this.levels) {
-      if (running?.output instanceof RunningOutput) running.output.displacing();
+      if (running?.output instanceof RunningOutput) running.output.noteDisplacing();
     }
   }
 
   /** Input is typed while the commands run, into a terminal that echoes. */
-  typedInto(): void {
+  noteTypedInput(): void {
     for (const { running } of this.levels) {
-      if (running !== null && !running.doubts.includes(TYPED_INTO)) running.doubts.push(TYPED_INTO);
+      if (running !== null && !running.doubts.includes(TYPED_INTO_WARNING)) running.doubts.push(TYPED_INTO_WARNING);
     }
   }
 }

@@ -10,7 +10,7 @@ import type { RetainedLines } from "../text/retained-lines.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
 import { awaitedInput } from "./asking.ts";
 import type { CommandLog } from "./command-log.ts";
-import { shortened } from "./prompt-line.ts";
+import { shorten } from "./prompt-line.ts";
 
 export interface ResultsPort {
   readonly text: TerminalText;
@@ -22,17 +22,17 @@ export interface ResultsPort {
 export class StepResults {
   constructor(private readonly port: ResultsPort) {}
 
-  skipped(step: Pick<Step, "name">): StepResult {
+  skippedResult(step: Pick<Step, "name">): StepResult {
     return skippedStep(step, this.port.text.offset);
   }
 
   /** @param state how the command ended, if the record only says that it has ended */
-  ofRecord(step: Pick<Step, "name">, state: ExecState, record: CommandRecord, limit: number): StepResult {
+  resultOfRecord(step: Pick<Step, "name">, state: ExecState, record: CommandRecord, limit: number): StepResult {
     const output = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
     const doubts = doubtsOfRecord(record);
     const isOther = record.sent !== undefined && record.state !== "running";
     return {
-      ...this.skipped(step),
+      ...this.skippedResult(step),
       ...outputOf(output, limit),
       state: record.state === "lost" || record.state === "replaced" ? record.state : state,
       exit_code: record.exit_code,
@@ -49,19 +49,25 @@ export class StepResults {
   }
 
   /** A command that is ready and still runs: the end of its output so far. */
-  ofReady(step: Step, record: CommandRecord, limit: number): StepResult {
+  resultOfReady(step: Step, record: CommandRecord, limit: number): StepResult {
     const output = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
     const { text, omittedLines } = cutToEnd(output, limit);
-    return { ...this.ofRecord(step, "running", record, 0), output: text, omitted_lines: omittedLines };
+    return { ...this.resultOfRecord(step, "running", record, 0), output: text, omitted_lines: omittedLines };
   }
 
   /** A step without a record: the output after its input. */
-  ofText(step: Step, state: ExecState, exitCode: number | null, from: TextPosition, limit: number): StepResult {
+  resultOfText(step: Step, state: ExecState, exitCode: number | null, from: TextPosition, limit: number): StepResult {
     const { text } = this.port;
     const promptAt = this.port.log.promptStart;
     const to = promptAt !== null && promptAt.line > from.line ? promptAt : text.position();
     const output = linesBetween(text, { line: from.line + 1, index: 0 }, to, limit);
-    return { ...this.skipped(step), ...outputOf(output, limit), state, exit_code: exitCode, cwd: this.port.cwd() };
+    return {
+      ...this.skippedResult(step),
+      ...outputOf(output, limit),
+      state,
+      exit_code: exitCode,
+      cwd: this.port.cwd(),
+    };
   }
 }
 
@@ -73,7 +79,7 @@ function doubtsOfRecord({ warnings = [], verified, state, sent, command, exit_co
   if (state === "running") return [...warnings];
   if (sent === undefined) return verified || warnings.length > 0 ? [...warnings] : [NOT_VERIFIED];
   const code = exit_code === null ? "" : ` (its exit code: ${exit_code})`;
-  return [...warnings, `the shell ran a different command than the one sent: '${shortened(command ?? "")}'${code}`];
+  return [...warnings, `the shell ran a different command than the one sent: '${shorten(command ?? "")}'${code}`];
 }
 
 /** A command that still runs at its deadline: what it waits for, and that it was not stopped. */

@@ -12,9 +12,9 @@ import type { CommandLog } from "./command-log.ts";
 /** How long an interrupted or killed command may take to end, in ms. */
 const STOP_MS = 2_000;
 /** Interval between checks for a part of the command that the signal did not reach, in ms. */
-const LOOP_MS = STOP_MS / 20;
+const RECHECK_MS = STOP_MS / 20;
 
-export type Stop = "interrupt" | "kill";
+export type StopMethod = "interrupt" | "kill";
 
 /** The leader of the foreground group, and the file that it runs; null when unknown. */
 export interface Leader {
@@ -33,8 +33,8 @@ interface StopPort {
 export async function stopCommand(
   port: StopPort,
   id: number,
-  how: Stop,
-): Promise<{ record: CommandRecord; by: Stop | null } | null> {
+  how: StopMethod,
+): Promise<{ record: CommandRecord; by: StopMethod | null } | null> {
   const { target, log, clock } = port;
   const ended = Promise.withResolvers<CommandRecord>();
   // The shell draws its prompt next, and an interrupt would end that.
@@ -55,8 +55,8 @@ export async function stopCommand(
   const by = endsBefore ? null : how === "kill" && target.kill() ? "kill" : "interrupt";
   if (by === "interrupt") target.interrupt();
   let record: CommandRecord | null = null;
-  for (let waited = 0; record === null && waited < STOP_MS; waited += LOOP_MS) {
-    record = await orUntil<CommandRecord | null>(ended.promise, { clock, ms: LOOP_MS }, () => null);
+  for (let waited = 0; record === null && waited < STOP_MS; waited += RECHECK_MS) {
+    record = await orUntil<CommandRecord | null>(ended.promise, { clock, ms: RECHECK_MS }, () => null);
     if (record !== null) break;
     // A loop of the shell's own continues with its next command: only an interrupt ends it, and each may fall between
     // two commands. One sent just before the shell handed over the terminal has not reached the command; nor has one

@@ -28,7 +28,7 @@ const PROMPT_MS = 5_000;
 /** How long the echo of the line may take, in ms: a slow connection's worst round trip. */
 const ECHO_MS = 5_000;
 /** How long the shell may take from Enter to the first mark, in ms, in addition to the echo's time. */
-const BEGIN_MS = 5_000;
+const MAX_START_MS = 5_000;
 /** How long an interrupted or killed command may take to end, in ms. */
 const STOP_MS = 2_000;
 /** Lines above the cursor on which the echo may have begun: a prompt may be redrawn in another place. */
@@ -39,32 +39,32 @@ const ENTER = Uint8Array.of(13);
 const CTRL_U = Uint8Array.of(21);
 
 export class TypedExec {
-  private run: TypedRun | null = null;
+  private currentRun: TypedRun | null = null;
   private readonly watchers = new Set<() => void>();
 
   constructor(private readonly port: ExecPort) {}
 
   /** A mark of a typed command. */
-  mark(mark: ShellMark): void {
-    const { run } = this;
-    run?.mark(mark);
-    if (run?.isOver !== true) return;
+  handleMark(mark: ShellMark): void {
+    const { currentRun } = this;
+    currentRun?.handleMark(mark);
+    if (currentRun?.isOver !== true) return;
     // Its output belongs to its caller, if that is still waiting.
-    run[Symbol.dispose]();
-    this.run = null;
+    currentRun[Symbol.dispose]();
+    this.currentRun = null;
   }
 
   /** Runs per chunk; costs nothing without a pending echo. */
-  chunk(): void {
+  noteChunk(): void {
     for (const watcher of [...this.watchers]) watcher();
   }
 
-  retired(lines: RetiredLines): void {
-    this.run?.retired(lines);
+  noteRetired(lines: RetiredLines): void {
+    this.currentRun?.noteRetired(lines);
   }
 
   /** @throws WshError not_at_prompt, prompt_not_empty, not_echoed, session_ended, input_send_failed, cancelled */
-  async step(
+  async runStep(
     step: Step,
     shell: TypedShell,
     request: ExecRequest,
@@ -73,7 +73,7 @@ export class TypedExec {
   ): Promise<StepResult> {
     const nonce = Buffer.from(crypto.getRandomValues(new Uint8Array(NONCE_BYTES))).toString("hex");
     const line = typedLine(step.command, shell, nonce);
-    const { state, before } = await this.atPrompt(request, deadline);
+    const { state, before } = await this.awaitPromptScreen(request, deadline);
     const { limits } = platform();
     if (this.port.flags()?.canonical === true && Buffer.byteLength(line) >= limits.cookedLine) {
       const message = `the terminal accepts lines of ${limits.cookedLine} bytes; the command has ${line.length}`;
@@ -85,18 +85,18 @@ export class TypedExec {
       state.state === "prompt" ? (state.foreground?.pid ?? null) : null,
       before,
     );
-    request.inTime?.();
+    request.requireInTime?.();
     const hold = this.port.target.hold();
     try {
       const began = this.port.clock.now();
-      await this.echoed(line, hold, deadline, request.signal);
-      this.run?.[Symbol.dispose]();
-      this.run = run;
+      await this.typeEchoed(line, hold, deadline, request.signal);
+      this.currentRun?.[Symbol.dispose]();
+      this.currentRun = run;
       const echoMs = this.port.clock.now() - began;
       await hold.write(ENTER);
-      const begun = await run.begun(BEGIN_MS + 2 * echoMs, request.signal);
+      const begun = await run.awaitBegin(MAX_START_MS + 2 * echoMs, request.signal);
       hold[Symbol.dispose]();
-      if (begun === "cancelled") throw callerLeft();
+      if (begun === "cancelled") throw callerLeftError();
       if (begun === "late") {
         warnings.push(
           "Enter was pressed, but the command has not reported its start: the reader is busy, or is another shell. " +
@@ -104,12 +104,12 @@ export class TypedExec {
         );
         return this.result(step, run, "lost", null, request);
       }
-      const end = await run.ended(Math.max(0, deadline - this.port.clock.now()), request.signal);
+      const end = await run.awaitEnd(Math.max(0, deadline - this.port.clock.now()), request.signal);
       return await this.conclude(step, run, end, request, warnings);
     } finally {
       hold[Symbol.dispose]();
-      if (run.isOver && this.run === run) this.run = null;
-      if (this.run !== run) run[Symbol.dispose]();
+      if (run.isOver && this.currentRun === run) this.currentRun = null;
+      if (this.currentRun !== run) run[Symbol.dispose]();
     }
   }
 
@@ -120,11 +120,11 @@ export class TypedExec {
     request: ExecRequest,
     warnings: string[],
   ): Promise<StepResult> {
-    if (end === null && request.signal?.aborted === true) throw callerLeft();
+    if (end === null && request.signal?.aborted === true) throw callerLeftError();
     if (end === null) {
       const { onTimeout } = request;
-      const by = onTimeout === "leave" ? null : await this.stop(run, onTimeout);
-      const stopped = by === null ? null : await run.ended(STOP_MS, undefined);
+      const by = onTimeout === "leave" ? null : await this.stopRun(run, onTimeout);
+      const stopped = by === null ? null : await run.awaitEnd(STOP_MS, undefined);
       if (stopped?.kind === "marked" || stopped?.kind === "given_up") {
         const exitCode = stopped.kind === "marked" ? stopped.exitCode : null;
         return this.result(step, run, by === "kill" ? "killed" : "interrupted", exitCode, request);
@@ -136,16 +136,16 @@ export class TypedExec {
       warnings.push(stopped.why);
       return this.result(step, run, "lost", null, request);
     }
-    warnings.push(...run.doubts());
+    warnings.push(...run.outputDoubts());
     if (end.kind === "marked") return this.result(step, run, "finished", end.exitCode, request);
     warnings.push(end.why);
     return this.result(step, run, end.kind === "replaced" ? "replaced" : "lost", null, request);
   }
 
   /** Interrupts by the key, which also reaches a remote program; kills only processes visible on this machine. */
-  private async stop(run: TypedRun, how: "interrupt" | "kill"): Promise<"interrupt" | "kill"> {
+  private async stopRun(run: TypedRun, how: "interrupt" | "kill"): Promise<"interrupt" | "kill"> {
     const { target, leader } = this.port;
-    run.interrupted();
+    run.noteInterrupt();
     const pid = leader()?.pid ?? null;
     if (how === "kill" && run.shell !== null && pid !== null && pid !== run.shell && target.kill()) return "kill";
     const hold = target.hold();
@@ -182,29 +182,29 @@ export class TypedExec {
   }
 
   /** Waits until the screen may show a shell's prompt. @throws WshError as step */
-  async atPrompt(request: ExecRequest, deadline: number): Promise<PromptScreen> {
+  async awaitPromptScreen(request: ExecRequest, deadline: number): Promise<PromptScreen> {
     const { observer, clock, target } = this.port;
     const until = Math.min(Math.max(deadline, clock.now() + 1_000), clock.now() + PROMPT_MS);
     for (;;) {
       observer.requireRunning();
       if (request.signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
-      const standing = this.standing();
+      const standing = this.currentScreen();
       if (standing.isTouched && request.clearLine) {
         const hold = target.hold();
         await hold.write(CTRL_U).finally(() => hold[Symbol.dispose]());
-        target.typed.givenUp();
+        target.typed.noteDiscarded();
         continue;
       }
-      const refusal = refusalAt(standing) ?? this.unfinished(standing, request);
+      const refusal = refusalAt(standing) ?? this.unfinishedRefusal(standing, request);
       if (refusal === null) return standing;
       if (!refusal.isPassing || clock.now() >= until) throw refusal.error;
       const wait = new Wait<void>({ clock, ms: until - clock.now(), signal: request.signal }, () => {});
-      wait.own(observer.watch(() => (refusalAt(this.standing())?.isPassing === true ? undefined : wait.end())));
+      wait.own(observer.watch(() => (refusalAt(this.currentScreen())?.isPassing === true ? undefined : wait.end())));
       await wait.promise;
     }
   }
 
-  private standing(): PromptScreen {
+  private currentScreen(): PromptScreen {
     const { observer, text, target } = this.port;
     const { line, index } = text.position();
     return {
@@ -216,16 +216,16 @@ export class TypedExec {
   }
 
   /** An earlier typed command has not ended, unless the kernel shows the shell at its prompt. */
-  private unfinished({ state }: PromptScreen, { clearLine }: ExecRequest): ReturnType<typeof refusalAt> {
-    const { run } = this;
-    if (run === null || run.isOver || clearLine || state.state === "prompt") return null;
+  private unfinishedRefusal({ state }: PromptScreen, { clearLine }: ExecRequest): ReturnType<typeof refusalAt> {
+    const { currentRun } = this;
+    if (currentRun === null || currentRun.isOver || clearLine || state.state === "prompt") return null;
     const message = "the previous typed command has not reported its end";
     const hint = "Wait for its output, or press Ctrl+C; {clear_line} abandons it.";
     return { error: new WshError("not_at_prompt", message, { state: state.state, hint }), isPassing: false };
   }
 
   /** Types the line, and clears it again when it does not appear. */
-  private async echoed(
+  private async typeEchoed(
     line: string,
     hold: InputHold,
     deadline: number,
@@ -249,7 +249,7 @@ export class TypedExec {
   }
 }
 
-function callerLeft(): WshError {
+function callerLeftError(): WshError {
   return new WshError("cancelled", "the caller stopped waiting; the command keeps running");
 }
 

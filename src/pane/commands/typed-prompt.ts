@@ -9,11 +9,11 @@ import type { ProgramState } from "../state/classify.ts";
 /** Silence after which a terminal relayed elsewhere counts as at rest, in ms: a slow connection's round trip. */
 const REST_MS = 300;
 /** Continuation prompts, at which a shell appends the line to the previous one: `> ` of sh, `dquote> ` of zsh. */
-const continuation =
+const continuationPrompt =
   /^\s*(?:(?:[bd]?quote|heredocd?|pipe|cmdsubst|cmdor|cmdand|subsh|cursh|braceparam|mathsubst|math|array|for|foreach|while|until|repeat|select|if|then|elif|else|case|function|errexit)[a-z ]*)?>\s*$/;
 /** Prompts of programs other than shells: Python, IPython, debuggers, `mysql>` and similar. */
-const interpreter = /^\s*(?:>>>|\.\.\.|In ?\[\d+\]:|\((?:gdb|lldb|Pdb|[\w-]*db)\)|[\w()-]+(?:[=-][#>]|>))\s*$/;
-const secret = /pass(?:word|phrase|code)|\bPIN\b|\bOTP\b/i;
+const interpreterPrompt = /^\s*(?:>>>|\.\.\.|In ?\[\d+\]:|\((?:gdb|lldb|Pdb|[\w-]*db)\)|[\w()-]+(?:[=-][#>]|>))\s*$/;
+const secretPrompt = /pass(?:word|phrase|code)|\bPIN\b|\bOTP\b/i;
 /** The last characters of most shell prompts. */
 const promptEnd = /[$#%>❯➜λ»\])~]\s*$/u;
 
@@ -28,8 +28,8 @@ export interface PromptScreen {
 }
 
 /** The error to refuse with; null when the line may be typed. `isPassing`: waiting may help. */
-export function refusalAt(standing: PromptScreen): { readonly error: WshError; readonly isPassing: boolean } | null {
-  const { state, quietMs, before, isTouched } = standing;
+export function refusalAt(screen: PromptScreen): { readonly error: WshError; readonly isPassing: boolean } | null {
+  const { state, quietMs, before, isTouched } = screen;
   const process = state.foreground?.name ?? null;
   const refuse = (message: string, isPassing = false, hint?: string) => {
     const details = { process, state: state.state, ...defined({ hint }) };
@@ -43,7 +43,7 @@ export function refusalAt(standing: PromptScreen): { readonly error: WshError; r
       isPassing: false,
     };
   }
-  if (continuation.test(before)) {
+  if (continuationPrompt.test(before)) {
     return refuse(
       `'${before.trim()}' is a continuation prompt: an earlier command is unfinished`,
       true,
@@ -62,8 +62,8 @@ export function refusalAt(standing: PromptScreen): { readonly error: WshError; r
     );
   }
   if (quietMs < REST_MS) return refuse(`the terminal is busy (${why})`, true);
-  if (secret.test(before)) return refuse(`'${before.trim()}' asks for a secret`);
-  if (interpreter.test(before)) return refuse(`'${before.trim()}' is not a shell's prompt`);
+  if (secretPrompt.test(before)) return refuse(`'${before.trim()}' asks for a secret`);
+  if (interpreterPrompt.test(before)) return refuse(`'${before.trim()}' is not a shell's prompt`);
   if (!promptEnd.test(before)) return refuse(`the cursor follows '${before.trim()}', which is not a prompt`, true);
   return null;
 }

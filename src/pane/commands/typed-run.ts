@@ -26,7 +26,7 @@ export type TypedEnd =
 const REST_MS = 300;
 
 /** Advice for making the shell's commands exact. */
-function integrating(shell: string): string {
+function integrationHint(shell: string): string {
   return `integrate (${shell}) makes its commands exact`;
 }
 
@@ -35,15 +35,15 @@ const NO_LINES: RetainedLines = { head: [], tail: [], omitted: 0 };
 export class TypedRun implements Disposable {
   /** Output bytes up to the end. */
   endOffset: number | null = null;
-  private printed: RunningOutput | null = null;
+  private runningOutput: RunningOutput | null = null;
   private retainedOutput: RetainedLines | null = null;
   private startedAt: number | null = null;
   private endedAt: number | null = null;
   private end: TypedEnd | null = null;
-  private before = { scrolledAway: 0, replacedParts: 0 };
+  private countersBefore = { scrolledAway: 0, replacedParts: 0 };
   private isInterrupted = false;
-  private notify = new Set<() => void>();
-  private readonly owned: Disposable[];
+  private waiters = new Set<() => void>();
+  private readonly disposables: Disposable[];
   private readonly image: string | null;
 
   /**
@@ -58,19 +58,19 @@ export class TypedRun implements Disposable {
   ) {
     const { log } = port;
     const outer = log.runningCommand?.id;
-    this.image = this.imageNow();
-    this.owned = [
+    this.image = this.currentImage();
+    this.disposables = [
       log.on({
         finished: ({ id, exit_code }) => {
-          if (id === outer) this.shellGone(`the shell exited${exit_code === null ? "" : `, with ${exit_code}`}`);
+          if (id === outer) this.handleShellEnd(`the shell exited${exit_code === null ? "" : `, with ${exit_code}`}`);
         },
-        exited: () => this.shellGone("the session's program has exited"),
+        exited: () => this.handleShellEnd("the session's program has exited"),
       }),
     ];
   }
 
   /** The command was interrupted: a prompt is then its end, even if only the screen shows it. */
-  interrupted(): void {
+  noteInterrupt(): void {
     this.isInterrupted = true;
   }
 
@@ -83,81 +83,83 @@ export class TypedRun implements Disposable {
     return this.startedAt === null || this.endedAt === null ? null : Math.round(this.endedAt - this.startedAt);
   }
 
-  mark({ nonce, exitCode, position, offset }: ShellMark): void {
+  handleMark({ nonce, exitCode, position, offset }: ShellMark): void {
     if (nonce !== this.nonce || this.end !== null) return;
     const { text, clock } = this.port;
     if (exitCode === null) {
       this.startedAt ??= clock.now();
-      this.before = countersOf(text);
-      this.printed ??= new RunningOutput(text, position, defaultCommandLogLimits.recordBytes);
-    } else if (this.printed !== null) {
-      this.close(position, offset);
+      this.countersBefore = countersOf(text);
+      this.runningOutput ??= new RunningOutput(text, position, defaultCommandLogLimits.recordBytes);
+    } else if (this.runningOutput !== null) {
+      this.closeOutput(position, offset);
       this.endedAt = clock.now();
       this.end = { kind: "marked", exitCode };
     }
-    for (const tell of [...this.notify]) tell();
+    for (const tell of [...this.waiters]) tell();
   }
 
-  retired(lines: RetiredLines): void {
-    if (this.end === null) this.printed?.retired(lines);
+  noteRetired(lines: RetiredLines): void {
+    if (this.end === null) this.runningOutput?.noteRetired(lines);
   }
 
   /** Waits for the first mark. */
-  async begun(ms: number, signal: AbortSignal | undefined): Promise<"begun" | "late" | "cancelled"> {
-    await this.until(() => this.printed !== null || this.end !== null, ms, signal);
-    if (this.printed !== null || this.end !== null) return "begun";
+  async awaitBegin(ms: number, signal: AbortSignal | undefined): Promise<"begun" | "late" | "cancelled"> {
+    await this.awaitCondition(() => this.runningOutput !== null || this.end !== null, ms, signal);
+    if (this.runningOutput !== null || this.end !== null) return "begun";
     return signal?.aborted === true ? "cancelled" : "late";
   }
 
   /** Waits for the end; null at the deadline, or when the caller is gone. */
-  async ended(ms: number, signal: AbortSignal | undefined): Promise<TypedEnd | null> {
-    await this.until(() => this.end !== null, ms, signal);
+  async awaitEnd(ms: number, signal: AbortSignal | undefined): Promise<TypedEnd | null> {
+    await this.awaitCondition(() => this.end !== null, ms, signal);
     return this.end;
   }
 
   /** Its output, so far while it runs. */
   output(): RetainedLines {
-    return this.retainedOutput ?? this.printed?.collect(this.port.text.position()) ?? NO_LINES;
+    return this.retainedOutput ?? this.runningOutput?.collect(this.port.text.position()) ?? NO_LINES;
   }
 
   /** Reasons why the output may be incomplete. */
-  doubts(): readonly string[] {
-    const { before, printed } = this;
-    return printed === null ? [] : doubtsOf({ ...before, doubts: [], output: printed }, this.port.text);
+  outputDoubts(): readonly string[] {
+    const { countersBefore, runningOutput } = this;
+    return runningOutput === null
+      ? []
+      : doubtsOf({ ...countersBefore, doubts: [], output: runningOutput }, this.port.text);
   }
 
   [Symbol.dispose](): void {
-    for (const each of this.owned) each[Symbol.dispose]();
+    for (const each of this.disposables) each[Symbol.dispose]();
   }
 
-  private async until(holds: () => boolean, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  private async awaitCondition(holds: () => boolean, ms: number, signal: AbortSignal | undefined): Promise<void> {
     if (holds()) return;
     const wait = new Wait<void>({ clock: this.port.clock, ms, signal }, () => {});
     const tell = (): void => void (holds() && wait.end());
-    this.notify.add(tell);
+    this.waiters.add(tell);
     wait.own(
-      () => this.notify.delete(tell),
-      this.port.observer.watch((state) => this.look(state)),
+      () => this.waiters.delete(tell),
+      this.port.observer.watch((state) => this.checkShell(state)),
     );
     await wait.promise;
   }
 
   /** Checks whether its shell still runs, as the same program. */
-  private look(state: ProgramState): void {
+  private checkShell(state: ProgramState): void {
     const { shell } = this;
-    if (this.end === null && this.printed !== null && this.isBackAt(state)) {
-      this.over({ kind: "given_up", why: "the shell shows its prompt again without completing the line" });
+    if (this.end === null && this.runningOutput !== null && this.isBackAtPrompt(state)) {
+      this.finish({ kind: "given_up", why: "the shell shows its prompt again without completing the line" });
     }
     if (shell === null || this.end !== null) return;
-    if (!platform().processes.isAlive(shell)) this.shellGone("the shell has ended");
-    else if (this.imageNow() !== this.image) {
+    if (!platform().processes.isAlive(shell)) this.handleShellEnd("the shell has ended");
+    else if (this.currentImage() !== this.image) {
       const name = platform().processes.stat(shell)?.name ?? "another program";
-      const more = shellKind(name) === "other" ? "" : `; ${integrating(name)}`;
-      this.over({ kind: "replaced", why: `the shell has become '${name}' (exec)${more}` });
+      const more = shellKind(name) === "other" ? "" : `; ${integrationHint(name)}`;
+      this.finish({ kind: "replaced", why: `the shell has become '${name}' (exec)${more}` });
     }
   }
 
-  private isBackAt({ state, settled, foreground }: ProgramState): boolean {
+  private isBackAtPrompt({ state, settled, foreground }: ProgramState): boolean {
     const { text, observer } = this.port;
     const { line, index } = text.position();
     if (this.prompt.trim() === "" || (text.line(line) ?? "").slice(0, index).trim() !== this.prompt.trim())
@@ -166,27 +168,27 @@ export class TypedRun implements Disposable {
     return this.isInterrupted && observer.quietMs() >= REST_MS;
   }
 
-  private imageNow(): string | null {
+  private currentImage(): string | null {
     const image = this.shell === null ? null : platform().processes.image(this.shell);
     return image === null ? null : `${image.executable}\0${image.start}`;
   }
 
-  private shellGone(why: string): void {
-    this.over({ kind: "gone", why });
+  private handleShellEnd(why: string): void {
+    this.finish({ kind: "gone", why });
   }
 
-  private over(end: TypedEnd): void {
+  private finish(end: TypedEnd): void {
     if (this.end !== null) return;
     const { text } = this.port;
     const position = text.position();
     // The line at the cursor is the next prompt.
-    this.close(end.kind === "gone" ? position : { line: position.line, index: 0 }, text.offset);
+    this.closeOutput(end.kind === "gone" ? position : { line: position.line, index: 0 }, text.offset);
     this.end = end;
-    for (const tell of [...this.notify]) tell();
+    for (const tell of [...this.waiters]) tell();
   }
 
-  private close(position: TextPosition, offset: number): void {
-    this.retainedOutput = this.printed?.collect(position) ?? NO_LINES;
+  private closeOutput(position: TextPosition, offset: number): void {
+    this.retainedOutput = this.runningOutput?.collect(position) ?? NO_LINES;
     this.endOffset = offset;
   }
 }

@@ -4,8 +4,8 @@
  */
 
 import type { OutputQuery } from "../../protocol/output-filter.ts";
-import { clipEnds, fitted } from "../text/cut-output.ts";
-import { cost } from "../text/retained-lines.ts";
+import { clipEnds, fitLine } from "../text/cut-output.ts";
+import { lineCost } from "../text/retained-lines.ts";
 import type { LineRange } from "./stored-output.ts";
 
 export interface AnswerText {
@@ -34,26 +34,26 @@ const EXCERPT_BEFORE = 150;
 const EXCERPT_AFTER = 250;
 
 /** Past this many dropped hits, the queue is moved down. */
-const SLACK = 1_024;
+const MAX_DROPPED_HITS = 1_024;
 
-export class Answer {
-  private readonly front: Hit[] = [];
+export class AnswerCollector {
+  private readonly frontHits: Hit[] = [];
   private frontBytes = 0;
   private isFrontOpen: boolean;
   /** A queue: hits before `backStart` have been dropped. */
-  private back: Hit[] = [];
+  private backHits: Hit[] = [];
   private backStart = 0;
   private backBytes = 0;
   private droppedBytes = 0;
   /** Bytes omitted from lines shown in part. */
   private excerptBytes = 0;
   /** Number of lines without a pattern of which only the ends are shown. */
-  private partial = 0;
-  private hits = 0;
+  private partialLines = 0;
+  private hitCount = 0;
   /** The last hit, while following lines are its context. */
-  private open: Hit | null = null;
+  private openHit: Hit | null = null;
   /** Lines that may become context before the next hit. */
-  private before: string[] = [];
+  private linesBefore: string[] = [];
 
   /** @param limit UTF-8 bytes of the text */
   constructor(
@@ -67,42 +67,42 @@ export class Answer {
   add(number: number, line: string): void {
     const { test, context } = this.query;
     if (test === null) {
-      const { text, isPartial } = fitted(line, this.limit);
-      if (isPartial) this.partial++;
+      const { text, isPartial } = fitLine(line, this.limit);
+      if (isPartial) this.partialLines++;
       this.excerptBytes += Buffer.byteLength(line) - Buffer.byteLength(text);
-      this.hit({ first: number, matchIndex: 0, lines: [text], bytes: this.cost(number, text) });
+      this.addHit({ first: number, matchIndex: 0, lines: [text], bytes: this.lineCost(number, text) });
     } else if (test(line)) {
-      const lines = [...this.before, this.excerpt(line)];
-      const first = number - this.before.length;
-      this.before = [];
-      this.hit({
+      const lines = [...this.linesBefore, this.excerpt(line)];
+      const first = number - this.linesBefore.length;
+      this.linesBefore = [];
+      this.addHit({
         first,
         matchIndex: lines.length - 1,
         lines,
-        bytes: lines.reduce((sum, text) => sum + this.cost(number, text), 0),
+        bytes: lines.reduce((sum, text) => sum + this.lineCost(number, text), 0),
       });
-    } else if (context > 0) this.around(number, line);
+    } else if (context > 0) this.addContext(number, line);
   }
 
   /** @param ranges the ranges read */
   result(ranges: readonly LineRange[]): AnswerText {
     const { query, limit } = this;
-    const all = [...this.front, ...this.back.slice(this.backStart)];
+    const all = [...this.frontHits, ...this.backHits.slice(this.backStart)];
     const bytes = this.frontBytes + this.backBytes;
     const isWhole = this.droppedBytes === 0 && bytes - 1 <= limit;
-    const front = isWhole ? all : within(all, limit / 2);
-    const back = isWhole ? [] : within(all.slice(front.length).reverse(), limit / 2).reverse();
+    const front = isWhole ? all : firstWithin(all, limit / 2);
+    const back = isWhole ? [] : firstWithin(all.slice(front.length).reverse(), limit / 2).reverse();
     const shown = [...front, ...back];
-    const omittedLines = Math.max(0, this.requestedCount(ranges) - shown.length) + this.partial;
+    const omittedLines = Math.max(0, this.requestedCount(ranges) - shown.length) + this.partialLines;
     const left = bytes + this.droppedBytes - shown.reduce((sum, hit) => sum + hit.bytes, 0);
-    const matches = query.test === null ? null : this.hits;
+    const matches = query.test === null ? null : this.hitCount;
     const [first] = all;
     if (shown.length === 0 && first !== undefined && limit > 0) {
       // A line longer than the limit: its two ends are still better than nothing.
       const text = clipEnds(this.linesOf(first).join("\n"), limit);
       return { text, omittedLines, omittedBytes: Math.max(0, left - Buffer.byteLength(text)), matches };
     }
-    const text = limit === 0 ? "" : this.join(front, back, omittedLines, ranges);
+    const text = limit === 0 ? "" : this.joinHits(front, back, omittedLines, ranges);
     return { text, omittedLines, omittedBytes: left + this.excerptBytes, matches };
   }
 
@@ -110,23 +110,23 @@ export class Answer {
   private requestedCount(ranges: readonly LineRange[]): number {
     const { test, head, tail } = this.query;
     if (test === null) return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
-    return head === null && tail === null ? this.hits : Math.min(this.hits, (head ?? 0) + (tail ?? 0));
+    return head === null && tail === null ? this.hitCount : Math.min(this.hitCount, (head ?? 0) + (tail ?? 0));
   }
 
-  private hit(hit: Hit): void {
+  private addHit(hit: Hit): void {
     const { test, head, tail } = this.query;
-    this.hits++;
-    this.open = null;
-    const isPastHead = test !== null && head !== null && this.hits > head;
+    this.hitCount++;
+    this.openHit = null;
+    const isPastHead = test !== null && head !== null && this.hitCount > head;
     if (isPastHead && tail === null) return;
-    this.open = hit;
+    this.openHit = hit;
     if (this.isFrontOpen && !isPastHead && this.frontBytes + hit.bytes <= this.limit + 1) {
-      this.front.push(hit);
+      this.frontHits.push(hit);
       this.frontBytes += hit.bytes;
       return;
     }
     this.isFrontOpen = false;
-    this.back.push(hit);
+    this.backHits.push(hit);
     this.backBytes += hit.bytes;
     this.trim();
   }
@@ -144,19 +144,19 @@ export class Answer {
   }
 
   /** A line that does not match. */
-  private around(number: number, line: string): void {
-    const { open } = this;
+  private addContext(number: number, line: string): void {
+    const { openHit } = this;
     const { context } = this.query;
-    if (open === null || number > open.first + open.matchIndex + context || open.bytes > this.limit) {
-      this.before.push(line);
-      if (this.before.length > context) this.before.shift();
+    if (openHit === null || number > openHit.first + openHit.matchIndex + context || openHit.bytes > this.limit) {
+      this.linesBefore.push(line);
+      if (this.linesBefore.length > context) this.linesBefore.shift();
       return;
     }
-    const bytes = this.cost(number, line);
-    open.lines.push(line);
-    open.bytes += bytes;
+    const bytes = this.lineCost(number, line);
+    openHit.lines.push(line);
+    openHit.bytes += bytes;
     if (this.isFrontOpen) this.frontBytes += bytes;
-    else if (open === this.back.at(-1)) this.backBytes += bytes;
+    else if (openHit === this.backHits.at(-1)) this.backBytes += bytes;
     else this.frontBytes += bytes;
     this.trim();
   }
@@ -164,8 +164,8 @@ export class Answer {
   private trim(): void {
     const { test, tail } = this.query;
     for (;;) {
-      const held = this.back.length - this.backStart;
-      const oldest = this.back[this.backStart];
+      const held = this.backHits.length - this.backStart;
+      const oldest = this.backHits[this.backStart];
       if (oldest === undefined || held <= 1) break;
       const isUnasked = test !== null && tail !== null && held > tail;
       if (!isUnasked && this.backBytes <= this.limit + 1) break;
@@ -173,12 +173,12 @@ export class Answer {
       this.backBytes -= oldest.bytes;
       if (!isUnasked) this.droppedBytes += oldest.bytes;
     }
-    if (this.backStart < SLACK || this.backStart < this.back.length / 2) return;
-    this.back = this.back.slice(this.backStart);
+    if (this.backStart < MAX_DROPPED_HITS || this.backStart < this.backHits.length / 2) return;
+    this.backHits = this.backHits.slice(this.backStart);
     this.backStart = 0;
   }
 
-  private join(front: readonly Hit[], back: readonly Hit[], omitted: number, ranges: readonly LineRange[]): string {
+  private joinHits(front: readonly Hit[], back: readonly Hit[], omitted: number, ranges: readonly LineRange[]): string {
     const { test, context } = this.query;
     const lines: string[] = [];
     const mark = (count: number): void => {
@@ -203,13 +203,13 @@ export class Answer {
   }
 
   /** Bytes of a line of the text. */
-  private cost(number: number, line: string): number {
-    return cost(line) + (this.query.numbers ? String(number).length + 1 : 0);
+  private lineCost(number: number, line: string): number {
+    return lineCost(line) + (this.query.numbers ? String(number).length + 1 : 0);
   }
 }
 
 /** The first hits within this many bytes. */
-function within(hits: readonly Hit[], bytes: number): Hit[] {
+function firstWithin(hits: readonly Hit[], bytes: number): Hit[] {
   const taken: Hit[] = [];
   let remaining = bytes;
   for (const hit of hits) {

@@ -9,7 +9,7 @@ const QUIET_TURNS = 3;
 const MAX_TURNS = 200;
 
 /** @param offset returns the output bytes parsed so far */
-export async function drained(offset: () => number): Promise<void> {
+export async function awaitDrained(offset: () => number): Promise<void> {
   let quiet = 0;
   let seen = offset();
   for (let turn = 0; turn < MAX_TURNS && quiet < QUIET_TURNS; turn++) {

@@ -9,11 +9,11 @@ import { hidesTypedText, type PtyFlags } from "../../pty/port.ts";
 import type { ShellPhase } from "../state/shell-phase.ts";
 import type { TerminalText } from "../text/text.ts";
 
-const MOST_TEXTS = 2_048;
-const MOST_CHARS = 262_144;
-const DROPPED_AT_ONCE = 64;
+const MAX_TEXTS = 2_048;
+const MAX_CHARS = 262_144;
+const DROP_BATCH = 64;
 /** Characters of one text. */
-const LONGEST = 2_048;
+const MAX_TEXT_LENGTH = 2_048;
 
 interface OverwrittenText {
   /** Increases by one with each text. */
@@ -24,7 +24,7 @@ interface OverwrittenText {
   readonly line: number;
   readonly text: string;
   /** Whether it begins with text that was already at its positions in the line. */
-  readonly isStanding: boolean;
+  readonly startsWithStandingText: boolean;
 }
 
 const NONE: readonly OverwrittenText[] = [];
@@ -38,21 +38,21 @@ interface OverwrittenPort {
   readonly log: { readonly phase: ShellPhase; shellHoldsTerminal(): boolean | null };
 }
 
-export class Overwritten {
+export class OverwrittenTexts {
   private texts: OverwrittenText[] = [];
   private chars = 0;
-  private last = 0;
+  private lastNumber = 0;
   private readonly decoder = new TextDecoder();
 
   constructor(private readonly port: OverwrittenPort) {}
 
   /** Number of the newest text. */
-  get newest(): number {
-    return this.last;
+  get newestNumber(): number {
+    return this.lastNumber;
   }
 
   /** A slice is about to be parsed. @param end offset at its end */
-  parsing(slice: Uint8Array, end: number): void {
+  noteSlice(slice: Uint8Array, end: number): void {
     const { text, flags, log } = this.port;
     const modes = flags();
     if (hidesTypedText(modes)) return;
@@ -69,7 +69,7 @@ export class Overwritten {
       part += all.slice(from, at);
       from = at + token.length;
       if (mark === undefined && token === "\r" && isOutput) {
-        this.add({ offset: end, line, text: standing + plain(part), isStanding: standing !== "" });
+        this.add({ offset: end, line, text: standing + plainText(part), startsWithStandingText: standing !== "" });
       }
       if (mark !== undefined) isOutput = mark === "C";
       if (mark === undefined || isOutput) standing = part = "";
@@ -78,30 +78,30 @@ export class Overwritten {
   }
 
   /** Texts printed after an offset, oldest first. */
-  since(offset: number): readonly OverwrittenText[] {
+  textsSince(offset: number): readonly OverwrittenText[] {
     return this.texts.length === 0 ? NONE : this.texts.filter((each) => each.offset > offset);
   }
 
   /** Texts with a greater number. */
-  after(number: number): readonly OverwrittenText[] {
-    if (number >= this.last) return NONE;
+  textsAfter(number: number): readonly OverwrittenText[] {
+    if (number >= this.lastNumber) return NONE;
     return this.texts.filter((each) => each.number > number);
   }
 
   private add(found: Omit<OverwrittenText, "number">): void {
-    const text = found.text.trimEnd().slice(-LONGEST);
+    const text = found.text.trimEnd().slice(-MAX_TEXT_LENGTH);
     const before = this.texts.at(-1);
     if (text === "" || (before?.line === found.line && before.text === text)) return;
-    this.texts.push({ ...found, text, number: ++this.last });
+    this.texts.push({ ...found, text, number: ++this.lastNumber });
     this.chars += text.length;
-    while (this.chars > MOST_CHARS || this.texts.length > MOST_TEXTS) {
-      for (const gone of this.texts.splice(0, DROPPED_AT_ONCE)) this.chars -= gone.text.length;
+    while (this.chars > MAX_CHARS || this.texts.length > MAX_TEXTS) {
+      for (const gone of this.texts.splice(0, DROP_BATCH)) this.chars -= gone.text.length;
     }
   }
 }
 
 /** Strips escape sequences and control characters. */
-function plain(text: string): string {
+function plainText(text: string): string {
   return text.replace(
     /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g,
     "",
@@ -109,7 +109,7 @@ function plain(text: string): string {
 }
 
 /** Overwritten texts by the number of their line in an output that begins at line `first`. */
-export function byLine(texts: readonly OverwrittenText[], first: number): ReadonlyMap<number, readonly string[]> {
+export function groupByLine(texts: readonly OverwrittenText[], first: number): ReadonlyMap<number, readonly string[]> {
   const textsByLine = new Map<number, string[]>();
   for (const { line, text } of texts) {
     const number = line - first + 1;

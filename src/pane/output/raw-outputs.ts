@@ -10,12 +10,12 @@ import { hidesTypedText, type PtyFlags } from "../../pty/port.ts";
 import type { CommandLog } from "../commands/command-log.ts";
 
 /** Most bytes of one command's output, and of all of a pane's. */
-const MOST_BYTES = 1024 * 1024;
-const ALL_BYTES = 4 * MOST_BYTES;
+const MAX_COMMAND_BYTES = 1024 * 1024;
+const MAX_ALL_BYTES = 4 * MAX_COMMAND_BYTES;
 /** Commands whose outputs or reasons are stored. */
-const MOST_COMMANDS = 64;
+const MAX_COMMANDS = 64;
 /** Most bytes of a mark that names a command, with a title of fish. */
-const LONGEST_NAME = 600_000;
+const MAX_NAME_MARK_BYTES = 600_000;
 const CR = 0x0d;
 const LF = 0x0a;
 /** Start of our script's mark for a command's end. */
@@ -29,7 +29,7 @@ interface Capture {
   parts: Uint8Array[];
   bytes: number;
   /** The reason why the output is incomplete; null: it is complete so far. */
-  lost: string | null;
+  lossReason: string | null;
   /** Whether the terminal has added CRs; null before any output. */
   addsCr: boolean | null;
   isNamed: boolean;
@@ -38,44 +38,54 @@ interface Capture {
 export class RawOutputs {
   private readonly captures = new Map<number, Capture>();
   /** Captures whose end was not reported, or not read. */
-  private open: Capture[] = [];
+  private openCaptures: Capture[] = [];
   /** Offset up to which output was read. */
-  private read = 0;
+  private readOffset = 0;
 
   constructor(log: Pick<CommandLog, "on">) {
     log.on({
-      started: ({ id, output_start: from }, isAskedFor) => isAskedFor && this.began(id, from),
-      named: ({ id }) => this.named(id),
-      finished: ({ id, output_end: to, state, verified }) => this.ended(id, to ?? 0, state === "finished" && verified),
+      started: ({ id, output_start: from }, isRequested) => isRequested && this.noteBegin(id, from),
+      named: ({ id }) => this.noteNamed(id),
+      finished: ({ id, output_end: to, state, verified }) =>
+        this.noteEnd(id, to ?? 0, state === "finished" && verified),
     });
   }
 
-  get isOpen(): boolean {
-    return this.open.length > 0;
+  get hasOpen(): boolean {
+    return this.openCaptures.length > 0;
   }
 
   /** The shell's script names the command after the mark of its begin: the name is not part of the output. */
-  private named(id: number): void {
+  private noteNamed(id: number): void {
     const capture = this.captures.get(id);
     if (capture !== undefined) capture.isNamed = true;
   }
 
-  private began(id: number, from: number): void {
-    const capture: Capture = { id, from, to: null, parts: [], bytes: 0, lost: null, addsCr: null, isNamed: false };
+  private noteBegin(id: number, from: number): void {
+    const capture: Capture = {
+      id,
+      from,
+      to: null,
+      parts: [],
+      bytes: 0,
+      lossReason: null,
+      addsCr: null,
+      isNamed: false,
+    };
     this.captures.set(id, capture);
-    this.open.push(capture);
-    if (this.captures.size > MOST_COMMANDS) this.captures.delete(this.captures.keys().next().value ?? id);
+    this.openCaptures.push(capture);
+    if (this.captures.size > MAX_COMMANDS) this.captures.delete(this.captures.keys().next().value ?? id);
   }
 
   /**
    * The end is known only after the prompt that follows. @param isMarked whether the shell reported the end, in time
    */
-  private ended(id: number, to: number, isMarked: boolean): void {
-    const capture = this.open.find((each) => each.id === id);
+  private noteEnd(id: number, to: number, isMarked: boolean): void {
+    const capture = this.openCaptures.find((each) => each.id === id);
     if (capture === undefined) return;
     capture.to = to;
-    if (!isMarked) lose(capture, "its exact end is unknown");
-    this.close();
+    if (!isMarked) markLost(capture, "its exact end is unknown");
+    this.closeRead();
   }
 
   /**
@@ -83,23 +93,24 @@ export class RawOutputs {
    * @param end offset at its end
    * @param flags the terminal's flags, read only while a captured command runs
    */
-  chunk(raw: Uint8Array | null, end: number, flags: () => PtyFlags | null): void {
-    this.read = end;
-    if (this.open.length === 0) return;
+  noteChunk(raw: Uint8Array | null, end: number, flags: () => PtyFlags | null): void {
+    this.readOffset = end;
+    if (this.openCaptures.length === 0) return;
     if (raw === null) {
-      for (const capture of this.open) lose(capture, "its start was not seen in time");
+      for (const capture of this.openCaptures) markLost(capture, "its start was not seen in time");
       return;
     }
     const begin = end - raw.length;
     const now = flags();
     const addsCr = now?.addsCr ?? true;
-    for (const capture of this.open) {
+    for (const capture of this.openCaptures) {
       const part = raw.subarray(Math.max(0, capture.from - begin), Math.min(raw.length, (capture.to ?? end) - begin));
-      if (part.length === 0 || capture.lost !== null) continue;
-      if (hidesTypedText(now)) lose(capture, "it asked for a password");
+      if (part.length === 0 || capture.lossReason !== null) continue;
+      if (hidesTypedText(now)) markLost(capture, "it asked for a password");
       else if (capture.addsCr !== null && capture.addsCr !== addsCr)
-        lose(capture, "it changed the terminal's output settings");
-      else if (capture.bytes + part.length > MOST_BYTES) lose(capture, `it printed more than ${MOST_BYTES} bytes`);
+        markLost(capture, "it changed the terminal's output settings");
+      else if (capture.bytes + part.length > MAX_COMMAND_BYTES)
+        markLost(capture, `it printed more than ${MAX_COMMAND_BYTES} bytes`);
       else {
         capture.addsCr = addsCr;
         // The memory of a chunk is reused.
@@ -107,33 +118,33 @@ export class RawOutputs {
         capture.bytes += part.length;
       }
     }
-    this.close();
+    this.closeRead();
     let heldBytes = 0;
     for (const capture of [...this.captures.values()].reverse()) {
       heldBytes += capture.bytes;
-      if (heldBytes > ALL_BYTES) lose(capture, "output of newer commands replaced it");
+      if (heldBytes > MAX_ALL_BYTES) markLost(capture, "output of newer commands replaced it");
     }
   }
 
-  private close(): void {
-    this.open = this.open.filter(({ to }) => to === null || to > this.read);
+  private closeRead(): void {
+    this.openCaptures = this.openCaptures.filter(({ to }) => to === null || to > this.readOffset);
   }
 
   /** @throws WshError invalid_request while the command runs, or if its output is incomplete */
-  of(id: number): Uint8Array {
+  outputOf(id: number): Uint8Array {
     const capture = this.captures.get(id);
     const lost =
       capture === undefined
         ? "raw bytes are kept only for commands that exec or run started"
-        : capture.to === null || this.open.includes(capture)
+        : capture.to === null || this.openCaptures.includes(capture)
           ? "it has not ended"
-          : capture.lost;
+          : capture.lossReason;
     if (capture === undefined || lost !== null)
       throw new WshError("invalid_request", `the raw bytes of command ${id} are not available: ${lost}`);
     // Output of the prompt before the end was known is not the command's.
     const all = Buffer.concat(capture.parts).subarray(0, (capture.to ?? 0) - capture.from);
     const mark = all.lastIndexOf(END_MARK);
-    const written = (mark < 0 ? all : all.subarray(0, mark)).subarray(capture.isNamed ? beginOf(all) : 0);
+    const written = (mark < 0 ? all : all.subarray(0, mark)).subarray(capture.isNamed ? nameMarkLength(all) : 0);
     return capture.addsCr === false ? written : withoutAddedCr(written);
   }
 }
@@ -142,15 +153,15 @@ export class RawOutputs {
  * Length of our script's mark that names the command, with its secret, and of the text that fish then sends before a
  * command.
  */
-function beginOf(bytes: Buffer): number {
-  const head = bytes.toString("latin1", 0, LONGEST_NAME);
+function nameMarkLength(bytes: Buffer): number {
+  const head = bytes.toString("latin1", 0, MAX_NAME_MARK_BYTES);
   const name = /^\x1b\]633;E;[^\x07]*;[A-Za-z0-9+/=_-]{16,64}\x07/.exec(head)?.[0] ?? "";
   const more = /^\x1b\[\?2004l\x1b\]0;[^\x07]*\x07\x1b\[30m\x1b\(B\x1b\[m\r/.exec(head.slice(name.length))?.[0] ?? "";
   return name.length + more.length;
 }
 
-function lose(capture: Capture, why: string): void {
-  capture.lost ??= why;
+function markLost(capture: Capture, why: string): void {
+  capture.lossReason ??= why;
   capture.parts = [];
   capture.bytes = 0;
 }

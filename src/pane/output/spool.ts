@@ -42,24 +42,24 @@ export interface SpoolBlock {
 /** The spools of a pane. */
 export class Spools {
   /** Spools with a file, oldest first. */
-  private readonly withFile = new Set<Spool>();
+  private readonly openSpools = new Set<Spool>();
 
   constructor(readonly limits: SpoolLimits) {}
 
-  open(): Spool {
+  createSpool(): Spool {
     return new Spool(this);
   }
 
   /** Evicts other spools to extend one. @returns false when there is no room */
   reserve(spool: Spool, bytes: number): boolean {
-    this.withFile.add(spool);
+    this.openSpools.add(spool);
     const isOver = (): boolean => {
       let held = bytes;
-      for (const { stored } of this.withFile) held += stored;
-      return held > this.limits.totalBytes || this.withFile.size > MAX_FILES;
+      for (const { storedBytes } of this.openSpools) held += storedBytes;
+      return held > this.limits.totalBytes || this.openSpools.size > MAX_FILES;
     };
     while (isOver()) {
-      const oldest = this.withFile.values().next().value;
+      const oldest = this.openSpools.values().next().value;
       if (oldest === undefined || oldest === spool) return false;
       oldest.drop("output of newer commands replaced it");
     }
@@ -67,11 +67,11 @@ export class Spools {
   }
 
   forget(spool: Spool): void {
-    this.withFile.delete(spool);
+    this.openSpools.delete(spool);
   }
 
   dispose(): void {
-    for (const spool of [...this.withFile]) spool.drop("the session has ended");
+    for (const spool of [...this.openSpools]) spool.drop("the session has ended");
   }
 }
 
@@ -80,30 +80,30 @@ export class Spool implements Overflow {
   private descriptor: number | null = null;
   private blocks: SpoolBlock[] = [];
   /** Bytes in the file. */
-  private written = 0;
+  private writtenBytes = 0;
   /** Lines that are not in the file yet. */
   private pending: Buffer | null = null;
   private pendingBytes = 0;
   private pendingFirst = 0;
   private pendingCount = 0;
   /** The reason why it stopped taking lines. */
-  private stopped: string | null = null;
+  private stopReason: string | null = null;
   private readers = 0;
-  private dropped = false;
+  private isDropped = false;
 
   constructor(private readonly owner: Spools) {}
 
   /** Bytes in the file. */
-  get stored(): number {
-    return this.written;
+  get storedBytes(): number {
+    return this.writtenBytes;
   }
 
-  line(number: number, text: string): void {
-    if (this.stopped === null) this.add(number, 1, Buffer.from(`${text}\n`));
+  addLine(number: number, text: string): void {
+    if (this.stopReason === null) this.add(number, 1, Buffer.from(`${text}\n`));
   }
 
-  run(number: number, source: LineSource, from: number, count: number): void {
-    if (this.stopped !== null) return;
+  addRun(number: number, source: LineSource, from: number, count: number): void {
+    if (this.stopReason !== null) return;
     const bytes = source.bytes(from, from + count);
     if (bytes !== null) {
       this.add(number, count, bytes);
@@ -122,20 +122,20 @@ export class Spool implements Overflow {
 
   /** Drops the file and its contents. */
   drop(why: string): void {
-    this.dropped = true;
-    this.stop(why);
+    this.isDropped = true;
+    this.stopTaking(why);
     this.blocks = [];
-    this.written = 0;
+    this.writtenBytes = 0;
     this.owner.forget(this);
     this.closeUnread();
   }
 
   /** A snapshot, readable until it is disposed of. */
-  view(): SpoolView {
+  openView(): SpoolView {
     this.flush();
-    const { descriptor, blocks, stopped } = this;
+    const { descriptor, blocks, stopReason } = this;
     this.readers++;
-    return new SpoolView(descriptor, [...blocks], stopped, () => {
+    return new SpoolView(descriptor, [...blocks], stopReason, () => {
       this.readers--;
       this.closeUnread();
     });
@@ -144,9 +144,9 @@ export class Spool implements Overflow {
   private add(number: number, count: number, bytes: Uint8Array): void {
     const follows = this.pendingFirst + this.pendingCount === number;
     if (!follows || this.pendingBytes + bytes.length > BLOCK_BYTES) this.flush();
-    if (this.stopped !== null) return;
+    if (this.stopReason !== null) return;
     if (bytes.length > BLOCK_BYTES) {
-      this.write({ first: number, count, offset: this.written, bytes: bytes.length }, bytes);
+      this.write({ first: number, count, offset: this.writtenBytes, bytes: bytes.length }, bytes);
       return;
     }
     this.pending ??= Buffer.allocUnsafeSlow(BLOCK_BYTES);
@@ -161,18 +161,18 @@ export class Spool implements Overflow {
     if (pending === null || pendingCount === 0) return;
     this.pendingBytes = 0;
     this.pendingCount = 0;
-    const block = { first: pendingFirst, count: pendingCount, offset: this.written, bytes: pendingBytes };
+    const block = { first: pendingFirst, count: pendingCount, offset: this.writtenBytes, bytes: pendingBytes };
     this.write(block, pending.subarray(0, pendingBytes));
   }
 
   private write(block: SpoolBlock, bytes: Uint8Array): void {
     const { commandBytes, totalBytes } = this.owner.limits;
-    if (this.written + block.bytes > commandBytes) {
-      this.stop(`the limit of ${commandBytes} bytes a command (spool_command_bytes) was reached`);
+    if (this.writtenBytes + block.bytes > commandBytes) {
+      this.stopTaking(`the limit of ${commandBytes} bytes a command (spool_command_bytes) was reached`);
       return;
     }
     if (!this.owner.reserve(this, block.bytes)) {
-      this.stop(`the limit of ${totalBytes} bytes a session (spool_session_bytes) was reached`);
+      this.stopTaking(`the limit of ${totalBytes} bytes a session (spool_session_bytes) was reached`);
       return;
     }
     const began = performance.now();
@@ -183,13 +183,13 @@ export class Spool implements Overflow {
         index += fs.writeSync(this.descriptor, bytes, index, bytes.length - index, block.offset + index);
       }
     } catch (error) {
-      this.stop(`the file could not be written (${errorCode(error) || "no reason given"})`);
+      this.stopTaking(`the file could not be written (${errorCode(error) || "no reason given"})`);
       return;
     }
-    this.written += block.bytes;
+    this.writtenBytes += block.bytes;
     this.blocks.push(block);
     this.joinLast();
-    if (performance.now() - began > SLOW_MS) this.stop("the disk is too slow");
+    if (performance.now() - began > SLOW_MS) this.stopTaking("the disk is too slow");
   }
 
   /** Joins blocks that were written early, for a reader, with the next. */
@@ -201,15 +201,15 @@ export class Spool implements Overflow {
     this.blocks.splice(-2, 2, joined);
   }
 
-  private stop(why: string): void {
-    this.stopped ??= why;
+  private stopTaking(why: string): void {
+    this.stopReason ??= why;
     this.pending = null;
     this.pendingBytes = 0;
     this.pendingCount = 0;
   }
 
   private closeUnread(): void {
-    if (!this.dropped || this.readers > 0 || this.descriptor === null) return;
+    if (!this.isDropped || this.readers > 0 || this.descriptor === null) return;
     fs.closeSync(this.descriptor);
     this.descriptor = null;
   }
@@ -217,14 +217,14 @@ export class Spool implements Overflow {
 
 /** A spool at one moment. */
 export class SpoolView implements Disposable {
-  private open = true;
+  private isOpen = true;
 
   constructor(
     private readonly descriptor: number | null,
     readonly blocks: readonly SpoolBlock[],
     /** The reason why it stopped taking lines; null while it takes them. */
-    readonly stopped: string | null,
-    private readonly done: () => void,
+    readonly stopReason: string | null,
+    private readonly onDispose: () => void,
   ) {}
 
   /** The lines of a block. */
@@ -245,8 +245,8 @@ export class SpoolView implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (this.open) this.done();
-    this.open = false;
+    if (this.isOpen) this.onDispose();
+    this.isOpen = false;
   }
 }
 

@@ -24,31 +24,31 @@ interface OutputPart {
 }
 
 /** Parts that a read could not see. */
-export interface Missing {
+export interface MissingLines {
   /** The available lines, as in `1–3000, 45161–60000 of 60000`. */
   readonly searched: string;
-  readonly because: string;
+  readonly reason: string;
 }
 
 export class StoredOutput implements Disposable {
   /** Lines of the output, stored or not. */
-  readonly total: number;
+  readonly totalLines: number;
   /** Number of the first line of the tail. */
-  private readonly tailFirst: number;
+  private readonly firstTailLine: number;
 
   /**
    * @param cutLines number of lines too long to be stored completely
-   * @param why reason for missing lines, if the spool has none
+   * @param missingReason reason for missing lines, if the spool has none
    */
   constructor(
     readonly retained: RetainedLines,
     private readonly spool: SpoolView | null,
     private readonly cutLines: number,
-    private readonly why: string,
+    private readonly missingReason: string,
   ) {
     const { head, tail, omitted } = retained;
-    this.total = head.length + omitted + tail.length;
-    this.tailFirst = head.length + omitted + 1;
+    this.totalLines = head.length + omitted + tail.length;
+    this.firstTailLine = head.length + omitted + 1;
   }
 
   [Symbol.dispose](): void {
@@ -56,7 +56,7 @@ export class StoredOutput implements Disposable {
   }
 
   /** The stored lines of a range, in order. */
-  *parts({ from, to }: LineRange): Generator<OutputPart> {
+  *readRange({ from, to }: LineRange): Generator<OutputPart> {
     const { head, tail } = this.retained;
     yield* slices(1, head, from, to);
     if (this.spool !== null) {
@@ -69,11 +69,11 @@ export class StoredOutput implements Disposable {
         if (lines.length > 0) yield { first: block.first + start, lines: lines.slice(start, end) };
       }
     }
-    yield* slices(this.tailFirst, tail, from, to);
+    yield* slices(this.firstTailLine, tail, from, to);
   }
 
   /** The parts of a range that are not stored completely; null when all is. */
-  missing({ from, to }: LineRange): Missing | null {
+  missingIn({ from, to }: LineRange): MissingLines | null {
     const there = this.ranges().flatMap((range) => {
       const part = { from: Math.max(from, range.from), to: Math.min(to, range.to) };
       return part.from <= part.to ? [part] : [];
@@ -83,10 +83,10 @@ export class StoredOutput implements Disposable {
     if (isAll && this.cutLines === 0) return null;
     const shown = there.map((range) => (range.from === range.to ? `${range.from}` : `${range.from}–${range.to}`));
     const because = [
-      ...(isAll ? [] : [this.spool?.stopped ?? this.why]),
+      ...(isAll ? [] : [this.spool?.stopReason ?? this.missingReason]),
       ...(this.cutLines === 0 ? [] : [`${this.cutLines} lines were too long and were truncated`]),
     ];
-    return { searched: `${shown.join(", ") || "none"} of ${this.total}`, because: because.join("; ") };
+    return { searched: `${shown.join(", ") || "none"} of ${this.totalLines}`, reason: because.join("; ") };
   }
 
   /** The stored lines, adjoining ranges joined. */
@@ -101,7 +101,7 @@ export class StoredOutput implements Disposable {
     };
     add({ first: 1, count: head.length });
     for (const block of this.spool?.blocks ?? []) add(block);
-    add({ first: this.tailFirst, count: tail.length });
+    add({ first: this.firstTailLine, count: tail.length });
     return ranges;
   }
 }

@@ -97,7 +97,7 @@ const shells: ReadonlySet<string> = new Set([
 const plainShells: ReadonlySet<string> = new Set(["sh", "dash", "ash"]);
 
 /** Options of shells that take the next argument as their value. */
-const valued: ReadonlySet<string> = new Set([
+const optionsWithValue: ReadonlySet<string> = new Set([
   "--rcfile",
   "--init-file",
   "--init-command",
@@ -111,7 +111,7 @@ const valued: ReadonlySet<string> = new Set([
 /** A shell started for interactive use: no script, no -c. */
 export function isInteractiveShell({ name, args }: ProcessFacts): boolean {
   if (!shells.has(name)) return false;
-  const options = args.slice(1).filter((_, n) => !valued.has(args[n] ?? ""));
+  const options = args.slice(1).filter((_, n) => !optionsWithValue.has(args[n] ?? ""));
   return options.every((arg) => /^[-+]/.test(arg) && !/^-[a-z]*c$/.test(arg));
 }
 
@@ -196,17 +196,17 @@ export function classify(knowledge: ProgramKnowledge): ProgramState {
     const why = `${relay.name} reads a line without echo`;
     return { ...base, state: "password", why, decidedFrom: "flags", doing: "ready", settled: unread === 0 };
   }
-  if (knowledge.alternate) return fullscreen(knowledge, base, relay?.opaque === true, reader, name);
-  if (relay?.opaque === true) return behindRelay(knowledge, base, relay.name);
-  if (facts !== null && facts.members.length > 0) return byKernel(knowledge, facts, base, reader);
-  return byFlags(flags, quietMs, base, knowledge.phase, name);
+  if (knowledge.alternate) return fullscreenState(knowledge, base, relay?.opaque === true, reader, name);
+  if (relay?.opaque === true) return stateBehindRelay(knowledge, base, relay.name);
+  if (facts !== null && facts.members.length > 0) return stateByKernel(knowledge, facts, base, reader);
+  return stateByFlags(flags, quietMs, base, knowledge.phase, name);
 }
 
-type Base = Pick<ProgramState, "relay" | "foreground">;
+type StateBase = Pick<ProgramState, "relay" | "foreground">;
 
-function fullscreen(
+function fullscreenState(
   knowledge: ProgramKnowledge,
-  base: Base,
+  base: StateBase,
   opaque: boolean,
   reader: ProcessFacts | null,
   name: string,
@@ -224,19 +224,19 @@ function fullscreen(
   return { ...shown, why, decidedFrom: "kernel", doing, settled };
 }
 
-function behindRelay(knowledge: ProgramKnowledge, base: Base, relay: string): ProgramState {
+function stateBehindRelay(knowledge: ProgramKnowledge, base: StateBase, relay: string): ProgramState {
   if (knowledge.inner === "prompt") {
     const why = `the shell inside ${relay} shows its prompt, by its own marks`;
     return { ...base, state: "waiting_for_input", why, decidedFrom: "marks", doing: "ready", settled: true };
   }
   const { carried = null } = knowledge;
-  if (carried !== null && carrierOf(carried.facts) === null) return insideRelay(carried, base, relay);
+  if (carried !== null && carrierOf(carried.facts) === null) return stateInsideRelay(carried, base, relay);
   const why = `${relay} carries another terminal, whose state is not visible`;
   return { ...base, state: "running", why, decidedFrom: "flags", doing: "unknown", settled: false };
 }
 
 /** The kernel's facts about the programs behind a terminal that is relayed on this machine. */
-function insideRelay({ facts, flags }: CarriedTerminal, base: Base, relay: string): ProgramState {
+function stateInsideRelay({ facts, flags }: CarriedTerminal, base: StateBase, relay: string): ProgramState {
   const reader = facts.members.find((member) => member.activity === "reading_tty");
   if (reader !== undefined) {
     const settled = facts.unread === 0;
@@ -257,16 +257,16 @@ function insideRelay({ facts, flags }: CarriedTerminal, base: Base, relay: strin
   return { ...base, state: "running", why, decidedFrom: "kernel", doing, settled: false };
 }
 
-function byKernel(
+function stateByKernel(
   knowledge: ProgramKnowledge,
   facts: ForegroundFacts,
-  base: Base,
+  base: StateBase,
   reader: ProcessFacts | null,
 ): ProgramState {
   if (reader !== null) {
     const settled = (facts.unread ?? 0) === 0;
     const doing = settled ? "ready" : "working";
-    const state = atOwnPrompt(knowledge, facts, reader) ? "prompt" : "waiting_for_input";
+    const state = isAtOwnPrompt(knowledge, facts, reader) ? "prompt" : "waiting_for_input";
     const how = knowledge.flags?.canonical === false ? "a key" : "a line";
     return {
       ...base,
@@ -279,7 +279,7 @@ function byKernel(
   }
   const does = membersDo(facts.members);
   if (does === "hidden")
-    return byFlags(knowledge.flags, knowledge.quietMs, base, knowledge.phase, describe(base.foreground));
+    return stateByFlags(knowledge.flags, knowledge.quietMs, base, knowledge.phase, describe(base.foreground));
   const why = {
     working: `${describe(base.foreground)} is working`,
     waiting: `${describe(base.foreground)} waits for something other than input`,
@@ -289,14 +289,20 @@ function byKernel(
 }
 
 /** Whether a shell without marks reads as at its prompt: a line editor in raw mode, or a shell without one. */
-function atOwnPrompt(known: ProgramKnowledge, facts: ForegroundFacts, reader: ProcessFacts): boolean {
+function isAtOwnPrompt(known: ProgramKnowledge, facts: ForegroundFacts, reader: ProcessFacts): boolean {
   if (known.phase === "running" && facts.group === facts.shellGroup) return false;
   if (known.awaitsPrompt === true && facts.group === facts.shellGroup) return false;
   if (!isInteractiveShell(reader)) return false;
   return known.flags?.canonical === false || plainShells.has(reader.name);
 }
 
-function byFlags(flags: PtyFlags | null, quietMs: number, base: Base, phase: ShellPhase, name: string): ProgramState {
+function stateByFlags(
+  flags: PtyFlags | null,
+  quietMs: number,
+  base: StateBase,
+  phase: ShellPhase,
+  name: string,
+): ProgramState {
   if (flags !== null && !flags.canonical && quietMs >= REST_MS) {
     const state = phase === "drawing" ? "prompt" : "waiting_for_input";
     const why = `${name} reads single keys and has been quiet`;

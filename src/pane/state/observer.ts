@@ -34,7 +34,7 @@ const MAX_CARRIERS = 4;
 export interface ObserverPort {
   readonly program: ProgramPort;
   readonly text: Pick<TerminalText, "alternate">;
-  readonly shell: { readonly phase: ShellPhase; readonly inner: ShellPhase };
+  readonly shell: { readonly phase: ShellPhase; readonly innerPhase: ShellPhase };
   /** The shell that runs commands now; null when its terminal is remote. Absent: the program. */
   readonly shellPid?: () => number | null;
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export interface ObserverPort {
   /** Whether the program is a shell that reports prompts, and has shown none so far. */
   readonly awaitsPrompt?: () => boolean;
   /** Called at the end of each check. */
-  readonly observed?: (facts: ForegroundFacts | null, state: ProgramState) => void;
+  readonly onObserved?: (facts: ForegroundFacts | null, state: ProgramState) => void;
   /** Replaced by tests. */
   readonly readFacts?: (pid: number) => ForegroundFacts | null;
 }
@@ -53,41 +53,41 @@ export interface ObserverPort {
 export class StateObserver {
   private readonly watchers = new Set<(state: ProgramState) => void>();
   private readonly alarm: Alarm;
-  private lastTouch: number;
+  private lastChangeAt: number;
   /** When input was last sent, and whether any output has followed it. */
   private inputAt = Number.NEGATIVE_INFINITY;
-  private outputSince = true;
+  private hasOutputSince = true;
   private interval = PAUSE_MS;
   /** The result of the last check, and the last output or input before it. */
   private lastCheck: { readonly state: ProgramState; readonly touch: number } | null = null;
 
   constructor(private readonly port: ObserverPort) {
-    this.lastTouch = port.clock.now();
-    this.alarm = new Alarm(port.clock, () => this.ring());
+    this.lastChangeAt = port.clock.now();
+    this.alarm = new Alarm(port.clock, () => this.check());
   }
 
   /** Output was parsed. */
-  output(): void {
-    this.outputSince = true;
-    this.touched();
+  noteOutput(): void {
+    this.hasOutputSince = true;
+    this.noteChange();
   }
 
   /** Input was sent. */
-  input(): void {
+  noteInput(): void {
     this.inputAt = this.port.clock.now();
-    this.outputSince = false;
-    this.touched();
+    this.hasOutputSince = false;
+    this.noteChange();
   }
 
   /** The state may have changed. */
-  touched(): void {
-    this.lastTouch = this.port.clock.now();
+  noteChange(): void {
+    this.lastChangeAt = this.port.clock.now();
     this.interval = PAUSE_MS;
-    if (this.watchers.size > 0) this.alarm.set(this.lastTouch + PAUSE_MS);
+    if (this.watchers.size > 0) this.alarm.set(this.lastChangeAt + PAUSE_MS);
   }
 
   /** Whether the program has ended. */
-  get exited(): boolean {
+  get hasExited(): boolean {
     return this.port.program.exit !== null;
   }
 
@@ -101,12 +101,12 @@ export class StateObserver {
 
   /** Age of the last output or input in ms; 0 while output waits to be read. */
   quietMs(): number {
-    return this.port.program.isBehind ? 0 : this.port.clock.now() - this.lastTouch;
+    return this.port.program.isBehind ? 0 : this.port.clock.now() - this.lastChangeAt;
   }
 
   /** The program's current state. */
   observe(): ProgramState {
-    return this.judge(this.knowledge());
+    return this.judge(this.gatherKnowledge());
   }
 
   private judge(known: ProgramKnowledge): ProgramState {
@@ -114,31 +114,31 @@ export class StateObserver {
     // If this process was delayed, the kernel's facts are newer than marks and screen.
     const isStale = judged.settled && judged.state !== "exited" && this.port.program.isBehind;
     const state = isStale ? { ...judged, settled: false } : judged;
-    this.port.observed?.(known.facts, state);
+    this.port.onObserved?.(known.facts, state);
     return state;
   }
 
   /** Like observe, with how long the state lasts unless an event ends it. */
   observeLasting(): { readonly state: ProgramState; readonly lasting: StateLasting } {
-    const known = this.knowledge();
+    const known = this.gatherKnowledge();
     const state = this.judge(known);
     return { state, lasting: lastingOf(known, state.state) };
   }
 
-  private knowledge(): ProgramKnowledge {
+  private gatherKnowledge(): ProgramKnowledge {
     const { program, text, shell } = this.port;
     const exited = program.exit !== null;
     if (!exited) this.port.checkShell?.();
     const shellPid = this.port.shellPid?.() ?? null;
     const pid = shellPid ?? program.pid;
-    const facts = exited || pid === null ? null : this.factsOf(pid);
+    const facts = exited || pid === null ? null : this.readFacts(pid);
     return {
       facts,
-      carried: facts === null || this.port.readFacts !== undefined ? null : carriedBehind(facts),
+      carried: facts === null || this.port.readFacts !== undefined ? null : carriedTerminalOf(facts),
       flags: exited ? null : program.flags(),
       alternate: text.alternate,
       phase: shell.phase,
-      inner: shell.inner,
+      inner: shell.innerPhase,
       isElsewhere: this.port.shellPid !== undefined && shellPid === null && program.pid !== null,
       quietMs: this.quietMs(),
       awaitsPrompt: this.port.awaitsPrompt?.() ?? false,
@@ -146,7 +146,7 @@ export class StateObserver {
     };
   }
 
-  private factsOf(pid: number): ForegroundFacts | null {
+  private readFacts(pid: number): ForegroundFacts | null {
     const { readFacts, shell } = this.port;
     if (readFacts !== undefined) return readFacts(pid);
     // Most checks find a shell at its prompt: those need no scan.
@@ -155,7 +155,7 @@ export class StateObserver {
 
   /** The program's state, if output has paused, so that a wait may rely on it; else null. */
   observeAtPause(): ProgramState | null {
-    return this.exited || this.port.clock.now() >= this.restAt() ? this.observe() : null;
+    return this.hasExited || this.port.clock.now() >= this.restAt() ? this.observe() : null;
   }
 
   /** Calls back with the result of each check, the first as soon as output pauses, until disposed. */
@@ -178,28 +178,28 @@ export class StateObserver {
 
   /** When an observation becomes reliable: output has paused, and the last input was answered or timed out. */
   private restAt(): number {
-    const paused = this.lastTouch + PAUSE_MS;
-    const open = this.port.echoPending() ?? !this.outputSince;
+    const paused = this.lastChangeAt + PAUSE_MS;
+    const open = this.port.echoPending() ?? !this.hasOutputSince;
     return open ? Math.max(paused, this.inputAt + ANSWER_MS) : paused;
   }
 
-  private ring(): void {
+  private check(): void {
     if (this.watchers.size === 0) return;
     const now = this.port.clock.now();
     const restAt = this.restAt();
-    if (now < restAt && !this.exited) {
+    if (now < restAt && !this.hasExited) {
       this.alarm.set(restAt);
       return;
     }
-    if (!this.exited && this.port.program.isBehind) {
+    if (!this.hasExited && this.port.program.isBehind) {
       this.interval = Math.min(MAX_INTERVAL_MS, this.interval * 2);
       this.alarm.set(now + this.interval);
       return;
     }
     const state = this.observe();
-    const same = this.lastCheck !== null && sameState(this.lastCheck.state, state);
-    const confirmed = same && this.lastCheck?.touch === this.lastTouch;
-    this.lastCheck = { state, touch: this.lastTouch };
+    const same = this.lastCheck !== null && isSameState(this.lastCheck.state, state);
+    const confirmed = same && this.lastCheck?.touch === this.lastChangeAt;
+    this.lastCheck = { state, touch: this.lastChangeAt };
     if (state.settled && state.decidedFrom === "kernel" && !confirmed) {
       // The kernel may report that a program waits before its last output has arrived here.
       this.alarm.set(now + CONFIRM_MS);
@@ -215,7 +215,7 @@ export class StateObserver {
  * The terminal behind the one that holds `facts`, through any number of relaying programs. Only while each of them has
  * passed on all its input: otherwise the input that the inner side waits for may be on its way.
  */
-function carriedBehind(facts: ForegroundFacts): CarriedTerminal | null {
+function carriedTerminalOf(facts: ForegroundFacts): CarriedTerminal | null {
   let carried: CarriedTerminal | null = null;
   let outer = facts;
   for (let depth = 0; depth < MAX_CARRIERS; depth++) {
@@ -229,7 +229,7 @@ function carriedBehind(facts: ForegroundFacts): CarriedTerminal | null {
   return null;
 }
 
-function sameState(a: ProgramState, b: ProgramState): boolean {
+function isSameState(a: ProgramState, b: ProgramState): boolean {
   return (
     a.state === b.state && a.doing === b.doing && a.settled === b.settled && a.foreground?.pid === b.foreground?.pid
   );

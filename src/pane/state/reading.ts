@@ -2,7 +2,7 @@
 import { isInteractiveShell, type ProgramState } from "./classify.ts";
 
 /** Why typed text waits: the kernel shows that the program does not read its terminal. Null: it may read. */
-export function unreadBy({ state, decidedFrom, relay, foreground, why }: ProgramState): string | null {
+export function unreadReason({ state, decidedFrom, relay, foreground, why }: ProgramState): string | null {
   if (state !== "running" || decidedFrom !== "kernel" || relay !== null) return null;
   // A starting shell reads soon.
   if (foreground !== null && isInteractiveShell(foreground)) return null;

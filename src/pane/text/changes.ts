@@ -16,10 +16,10 @@ interface NewLines {
   readonly cursor: number | null;
 }
 
-export class Changes {
+export class ScreenChanges {
   private before: ScreenBefore;
   /** Lines that were not there before. */
-  private readonly below: RunningOutput;
+  private readonly linesBelow: RunningOutput;
   /** Lines that were there before and have left history. */
   private readonly droppedLines = new Map<number, string>();
 
@@ -30,33 +30,33 @@ export class Changes {
     private readonly budget: number,
   ) {
     this.before = before;
-    this.below = new RunningOutput(text, { line: before.last + 1, index: 0 }, budget);
+    this.linesBelow = new RunningOutput(text, { line: before.last + 1, index: 0 }, budget);
   }
 
   /** History drops lines. */
-  retired(lines: RetiredLines): void {
+  noteRetired(lines: RetiredLines): void {
     const { last } = this.before;
     for (let index = 0; index < lines.count && lines.lineId(index) <= last; index++) {
       const id = lines.lineId(index);
       const begun = lines.beginsLine(index) ? "" : (this.droppedLines.get(id) ?? "");
       this.droppedLines.set(id, (begun + lines.text(index)).slice(0, this.budget));
     }
-    this.below.retired(lines);
+    this.linesBelow.noteRetired(lines);
   }
 
   /** Lines from `top` on were erased and will be printed again; later lines are read from their place. */
-  erasedBelow(top: number): void {
+  noteErasedBelow(top: number): void {
     if (top > this.before.last) return;
     this.before = withoutLines(this.before, top);
-    this.below.beginAt(top);
+    this.linesBelow.restartAt(top);
   }
 
   collect(end: TextPosition): NewLines {
     const all = new HeadTail(this.budget);
-    const { lines, cursor } = this.changed(end);
+    const { lines, cursor } = this.changedLines(end);
     for (const line of lines) all.push(line);
     if (end.line > this.before.last) {
-      const { head, tail, omitted } = this.below.collect(end);
+      const { head, tail, omitted } = this.linesBelow.collect(end);
       for (const line of head) all.push(line);
       all.skip(omitted);
       for (const line of tail) all.push(line);
@@ -65,7 +65,7 @@ export class Changes {
   }
 
   /** Lines of the earlier screen that differ. A line that was only erased is a blank between others, else ignored. */
-  private changed(end: TextPosition): { lines: string[]; cursor: number | null } {
+  private changedLines(end: TextPosition): { lines: string[]; cursor: number | null } {
     const { before, text, droppedLines: gone } = this;
     const [first] = before.lines.keys();
     if (first === undefined) return { lines: [], cursor: null };
@@ -78,12 +78,12 @@ export class Changes {
       const cut = id === end.line ? trimSpaces(line.slice(0, end.index)) : line;
       if (cut === trimSpaces(was) || (cut === "" && id === end.line)) continue;
       const part = newPart(before, id, cut);
-      found.push({ id, part, appended: part.length < cut.length || before.at.index === 0 });
+      found.push({ id, part, appended: part.length < cut.length || before.cursor.index === 0 });
     }
     const from = found.findIndex(({ part }) => part !== "");
     if (from === -1) return { lines: [], cursor: null };
     const shown = found.slice(from, found.findLastIndex(({ part }) => part !== "") + 1);
-    const cursor = shown.findIndex(({ id, appended }) => appended && id === before.at.line);
+    const cursor = shown.findIndex(({ id, appended }) => appended && id === before.cursor.line);
     return { lines: shown.map(({ part }) => part), cursor: cursor === -1 ? null : cursor };
   }
 }

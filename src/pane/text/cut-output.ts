@@ -2,7 +2,7 @@
  * Retained lines in the form for a reader: everything within a limit of bytes, or head and tail with a count of the
  * lines between. Pure functions; characters and lines stay whole wherever possible.
  */
-import { cost, type RetainedLines } from "./retained-lines.ts";
+import { lineCost, type RetainedLines } from "./retained-lines.ts";
 
 export interface CutOutput {
   readonly text: string;
@@ -31,36 +31,36 @@ function clip(text: string, limit: number, from: "start" | "end"): string {
  */
 export function cutOutput(lines: RetainedLines, limit: number): CutOutput {
   const { omitted } = lines;
-  const head = lines.head.map((line) => fitted(line, limit));
-  const tail = lines.tail.map((line) => fitted(line, limit));
+  const head = lines.head.map((line) => fitLine(line, limit));
+  const tail = lines.tail.map((line) => fitLine(line, limit));
   const all = omitted === 0 ? [...head, ...tail] : null;
   if (all !== null) {
-    const text = textOf(all);
-    if (Buffer.byteLength(text) <= limit) return { text, omittedLines: partial(all) };
+    const text = joinFitted(all);
+    if (Buffer.byteLength(text) <= limit) return { text, omittedLines: countPartial(all) };
   }
   const front = takeLines(all ?? head, limit / 2, "start");
   const back = takeLines(all === null ? tail : all.slice(front.length), limit / 2, "end");
   const missing = head.length + tail.length + omitted - front.length - back.length;
-  const omittedLines = missing + partial(front) + partial(back);
+  const omittedLines = missing + countPartial(front) + countPartial(back);
   if (front.length === 0 && back.length === 0) {
     // A line longer than the limit, or no limit at all: its two ends are still better than nothing.
     const lines = all ?? (tail.length > 0 ? tail : head);
-    return { text: limit <= 0 || lines.length === 0 ? "" : clipEnds(textOf(lines), limit), omittedLines };
+    return { text: limit <= 0 || lines.length === 0 ? "" : clipEnds(joinFitted(lines), limit), omittedLines };
   }
   const mark = { text: `[${missing} lines omitted]`, isPartial: false };
-  return { text: textOf([...front, mark, ...back]), omittedLines };
+  return { text: joinFitted([...front, mark, ...back]), omittedLines };
 }
 
 /** The newest whole lines of at most `limit` UTF-8 bytes, after a line that gives the number of missing ones. */
 export function cutToEnd(lines: RetainedLines, limit: number): CutOutput {
   const { head, tail, omitted } = lines;
-  const all = (omitted === 0 ? [...head, ...tail] : tail).map((line) => fitted(line, limit));
+  const all = (omitted === 0 ? [...head, ...tail] : tail).map((line) => fitLine(line, limit));
   const shown = takeLines(all, limit, "end");
   const missing = head.length + tail.length + omitted - shown.length;
-  const omittedLines = missing + partial(shown);
-  if (missing === 0) return { text: textOf(shown), omittedLines };
+  const omittedLines = missing + countPartial(shown);
+  if (missing === 0) return { text: joinFitted(shown), omittedLines };
   if (limit <= 0) return { text: "", omittedLines };
-  const last = shown.length > 0 ? textOf(shown) : clip(all.at(-1)?.text ?? "", limit, "end");
+  const last = shown.length > 0 ? joinFitted(shown) : clip(all.at(-1)?.text ?? "", limit, "end");
   return { text: `[${missing} lines omitted]\n${last}`, omittedLines };
 }
 
@@ -76,7 +76,7 @@ const SMALLEST_SHARED = 256;
 const MARK_BYTES = 48;
 
 /** A line longer than the whole limit as its two ends, in half of the limit. */
-export function fitted(line: string, limit: number): FittedLine {
+export function fitLine(line: string, limit: number): FittedLine {
   if (limit < SMALLEST_SHARED || Buffer.byteLength(line) <= limit) return { text: line, isPartial: false };
   return { text: clipEnds(line, limit / 2 - MARK_BYTES), isPartial: true };
 }
@@ -88,11 +88,11 @@ export function clipEnds(text: string, limit: number): string {
   return `${start} [… ${omitted} bytes omitted …] ${end}`;
 }
 
-function textOf(lines: readonly FittedLine[]): string {
+function joinFitted(lines: readonly FittedLine[]): string {
   return lines.map(({ text }) => text).join("\n");
 }
 
-function partial(lines: readonly FittedLine[]): number {
+function countPartial(lines: readonly FittedLine[]): number {
   return lines.filter(({ isPartial }) => isPartial).length;
 }
 
@@ -101,7 +101,7 @@ function takeLines(lines: readonly FittedLine[], bytes: number, from: "start" | 
   let remaining = bytes;
   for (let n = 0; n < lines.length; n++) {
     const line = lines[from === "start" ? n : lines.length - 1 - n];
-    remaining -= cost(line?.text ?? "");
+    remaining -= lineCost(line?.text ?? "");
     if (line === undefined || remaining < 0) break;
     taken.push(line);
   }

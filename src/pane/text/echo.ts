@@ -24,7 +24,7 @@ const MAX_DISTANCE = 500;
 /** Lines with masks; no wait reads older ones, which have scrolled past. */
 const MAX_MASKED = 1_024;
 
-interface Expected {
+interface ExpectedEcho {
   readonly text: string;
   /** Where it must begin; null when it is searched for at the end of lines. */
   startsAt: TextPosition | null;
@@ -45,7 +45,7 @@ type EchoMask = Mask & { readonly text: string };
 export interface TypedLine {
   readonly text: string;
   /** Whether no key follows that shows as something else (Tab, an escape sequence). */
-  readonly whole: boolean;
+  readonly isWhole: boolean;
 }
 
 /**
@@ -55,24 +55,24 @@ export interface TypedLine {
 export function typedLines(input: string): TypedLine[] {
   const lines: TypedLine[] = [];
   let line = "";
-  let whole = true;
+  let isWhole = true;
   const end = (): void => {
-    if (lines.length < MAX_LINES) lines.push({ text: line.slice(0, MAX_LINE_LENGTH), whole });
+    if (lines.length < MAX_LINES) lines.push({ text: line.slice(0, MAX_LINE_LENGTH), isWhole });
     line = "";
-    whole = true;
+    isWhole = true;
   };
   for (const char of input.replaceAll("\x1b[200~", "").replaceAll("\x1b[201~", "")) {
     if (char === "\r" || char === "\n") end();
-    else if (!whole) continue;
+    else if (!isWhole) continue;
     else if (char === "\x7f" || char === "\b") line = [...line].slice(0, -1).join("");
-    else if (char === "\t" || char === "\x1b") whole = false;
+    else if (char === "\t" || char === "\x1b") isWhole = false;
     else if (char === "\x15") line = "";
     else if (char < " ") {
       line += `^${String.fromCharCode(char.charCodeAt(0) + 64)}`;
       if (char === "\x03") end();
     } else line += char;
   }
-  if (line !== "" || !whole) end();
+  if (line !== "" || !isWhole) end();
   return lines;
 }
 
@@ -82,15 +82,15 @@ export function echoLines(input: string): string[] {
 }
 
 export class EchoTracker {
-  private expected: Expected[] = [];
+  private expectedEchoes: ExpectedEcho[] = [];
   /** Lines typed while a command ran: the shell shows them again at its prompt. */
-  private ahead: string[] = [];
-  private readonly masked = new Map<number, EchoMask[]>();
+  private typedAhead: string[] = [];
+  private readonly masksByLine = new Map<number, EchoMask[]>();
   /** How much of the first expected line has been echoed. */
-  private partial: { readonly line: number; readonly mask: Mask } | null = null;
+  private partialEcho: { readonly line: number; readonly mask: Mask } | null = null;
   private readonly decoder = new TextDecoder();
   /** Whether the last input is displayed at all, if known. */
-  private shows = false;
+  private isShown = false;
 
   constructor(
     private readonly text: TerminalText,
@@ -98,59 +98,59 @@ export class EchoTracker {
   ) {}
 
   /** Whether the last input still has no echo; null when none can be expected. */
-  get pending(): boolean | null {
-    return this.shows ? this.expected.length > 0 : null;
+  get isPending(): boolean | null {
+    return this.isShown ? this.expectedEchoes.length > 0 : null;
   }
 
   /** Call before the bytes are written. `flags` are the current ones, null when unknown. */
-  typed(bytes: Uint8Array, flags: PtyFlags | null, running: boolean): void {
-    this.shows = !this.text.alternate && (flags?.canonical !== true || flags.echo);
-    if (!this.shows) return;
+  noteInput(bytes: Uint8Array, flags: PtyFlags | null, running: boolean): void {
+    this.isShown = !this.text.alternate && (flags?.canonical !== true || flags.echo);
+    if (!this.isShown) return;
     const input = this.decoder.decode(bytes);
     const lines = echoLines(input);
-    this.shows = lines.length > 0;
+    this.isShown = lines.length > 0;
     if (running) {
       const kept = DISCARDS.exec(input)?.[1];
-      this.ahead = (kept === undefined ? [...this.ahead, ...lines] : echoLines(kept)).slice(-MAX_LINES);
+      this.typedAhead = (kept === undefined ? [...this.typedAhead, ...lines] : echoLines(kept)).slice(-MAX_LINES);
     }
-    this.await(lines, this.text.position());
+    this.expectEcho(lines, this.text.position());
   }
 
   /** The shell reads input again: text typed ahead is shown once more. */
-  prompt(): void {
-    const { ahead } = this;
-    this.ahead = [];
-    if (ahead.length === 0) return;
+  notePrompt(): void {
+    const { typedAhead } = this;
+    this.typedAhead = [];
+    if (typedAhead.length === 0) return;
     // The terminal's own echo may precede the prompt in the same chunk.
     this.update();
-    this.expected = [];
-    this.await(ahead, this.text.position());
+    this.expectedEchoes = [];
+    this.expectEcho(typedAhead, this.text.position());
   }
 
   /** Everything between the prompt and the command's first output is the typed line. */
-  commandLine(from: TextPosition, to: TextPosition): void {
-    this.expected = [];
-    this.partial = null;
-    this.ahead = [];
+  maskCommandLine(from: TextPosition, to: TextPosition): void {
+    this.expectedEchoes = [];
+    this.partialEcho = null;
+    this.typedAhead = [];
     for (let line = Math.max(from.line, to.line - MAX_LINES); line <= to.line; line++) {
       const start = line === from.line ? from.index : 0;
       const end = line === to.line ? to.index : Number.POSITIVE_INFINITY;
       const text = end > start ? (this.text.line(line) ?? "").slice(start, end) : "";
-      if (text.trim() !== "") this.mask(line, { start, end, text });
+      if (text.trim() !== "") this.addMask(line, { start, end, text });
     }
   }
 
   /** Output was parsed: finds echo in it. Costs nothing without an expected echo. */
   update(): void {
-    this.partial = null;
-    if (this.expected.length === 0) return;
+    this.partialEcho = null;
+    if (this.expectedEchoes.length === 0) return;
     const now = this.clock.now();
     const cursor = this.text.position();
-    for (let first = this.expected[0]; first !== undefined; first = this.expected[0]) {
+    for (let first = this.expectedEchoes[0]; first !== undefined; first = this.expectedEchoes[0]) {
       const expired = now > first.until || cursor.line > first.to;
       if (!expired && !this.findEcho(first, cursor)) return;
-      this.expected.shift();
-      const next = this.expected[0];
+      this.expectedEchoes.shift();
+      const next = this.expectedEchoes[0];
       if (next === undefined) return;
       next.from = Math.max(next.from, first.from);
       next.to = next.from + MAX_DISTANCE;
@@ -159,18 +159,18 @@ export class EchoTracker {
 
   /** The parts of a line that are echo, in order. @param shown its text now */
   masks(line: number, shown: string): readonly Mask[] {
-    const lineMasks = (this.masked.get(line) ?? []).filter(({ text, start }) => shown.startsWith(text, start));
-    return this.partial?.line === line
-      ? [...lineMasks, this.partial.mask].sort((a, b) => a.start - b.start)
+    const lineMasks = (this.masksByLine.get(line) ?? []).filter(({ text, start }) => shown.startsWith(text, start));
+    return this.partialEcho?.line === line
+      ? [...lineMasks, this.partialEcho.mask].sort((a, b) => a.start - b.start)
       : lineMasks;
   }
 
-  private await(lines: readonly string[], position: TextPosition): void {
+  private expectEcho(lines: readonly string[], position: TextPosition): void {
     const until = this.clock.now() + ECHO_MS;
     for (const text of lines) {
-      if (this.expected.length >= MAX_LINES) return;
-      const first = this.expected.length === 0;
-      this.expected.push({
+      if (this.expectedEchoes.length >= MAX_LINES) return;
+      const first = this.expectedEchoes.length === 0;
+      this.expectedEchoes.push({
         text,
         startsAt: first ? position : null,
         from: position.line,
@@ -180,18 +180,18 @@ export class EchoTracker {
     }
   }
 
-  private findEcho(expected: Expected, cursor: TextPosition): boolean {
+  private findEcho(expected: ExpectedEcho, cursor: TextPosition): boolean {
     if (expected.startsAt !== null) {
       const { line, index } = expected.startsAt;
       const shown = (this.text.line(line) ?? "").slice(index);
       const length = commonLength(shown, expected.text);
       if (length === expected.text.trimEnd().length) {
-        this.mask(line, { start: index, end: index + expected.text.length, text: expected.text });
+        this.addMask(line, { start: index, end: index + expected.text.length, text: expected.text });
         expected.from = line + 1;
         return true;
       }
       if (cursor.line === line && cursor.index <= index + length) {
-        if (length > 0) this.partial = { line, mask: { start: index, end: index + length } };
+        if (length > 0) this.partialEcho = { line, mask: { start: index, end: index + length } };
         return false;
       }
       expected.startsAt = null;
@@ -202,8 +202,8 @@ export class EchoTracker {
       if (id === cursor.line) break;
       expected.from = id + 1;
       const start = shown.length - expectedText.length;
-      if (!shown.endsWith(expectedText) || !begins(shown, start)) continue;
-      this.mask(id, { start, end: shown.length, text: expectedText });
+      if (!shown.endsWith(expectedText) || !canBegin(shown, start)) continue;
+      this.addMask(id, { start, end: shown.length, text: expectedText });
       return true;
     }
     const last = lines.at(-1);
@@ -212,16 +212,16 @@ export class EchoTracker {
     if (length === 0) return false;
     const mask = { start: shown.length - length, end: shown.length };
     if (length < expected.text.length) {
-      this.partial = { line: cursor.line, mask };
+      this.partialEcho = { line: cursor.line, mask };
       return false;
     }
-    this.mask(cursor.line, { ...mask, text: expected.text });
+    this.addMask(cursor.line, { ...mask, text: expected.text });
     expected.from = cursor.line + 1;
     return true;
   }
 
-  private mask(line: number, { start, end, text }: EchoMask): void {
-    const lineMasks = this.masked.get(line) ?? [];
+  private addMask(line: number, { start, end, text }: EchoMask): void {
+    const lineMasks = this.masksByLine.get(line) ?? [];
     const last = lineMasks.at(-1);
     // Typed key by key: one mask that grows.
     const grows = last !== undefined && last.end === start;
@@ -229,11 +229,11 @@ export class EchoTracker {
     const masks = grows
       ? [...lineMasks.slice(0, -1), { start: last.start, end, text: whole }]
       : [...lineMasks, { start, end, text: whole }].sort((a, b) => a.start - b.start);
-    this.masked.delete(line);
-    this.masked.set(line, masks);
-    for (const oldest of this.masked.keys()) {
-      if (this.masked.size <= MAX_MASKED) break;
-      this.masked.delete(oldest);
+    this.masksByLine.delete(line);
+    this.masksByLine.set(line, masks);
+    for (const oldest of this.masksByLine.keys()) {
+      if (this.masksByLine.size <= MAX_MASKED) break;
+      this.masksByLine.delete(oldest);
     }
   }
 }
@@ -246,14 +246,14 @@ function commonLength(a: string, b: string): number {
 }
 
 /** Whether an echo can begin here: not in the middle of a word. */
-function begins(shown: string, start: number): boolean {
+function canBegin(shown: string, start: number): boolean {
   return start === 0 || !(WORD.test(shown[start - 1] ?? "") && WORD.test(shown[start] ?? ""));
 }
 
 /** Length of the longest end of `shown` that is a prefix of `expected`. */
 function suffixLength(shown: string, expected: string): number {
   for (let n = Math.min(shown.length, expected.length); n > 0; n--) {
-    if (shown.endsWith(expected.slice(0, n)) && begins(shown, shown.length - n)) return n;
+    if (shown.endsWith(expected.slice(0, n)) && canBegin(shown, shown.length - n)) return n;
   }
   return 0;
 }

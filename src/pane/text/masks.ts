@@ -7,7 +7,7 @@ export interface Mask {
 }
 
 /** The parts of a line from `from` on without the masked ones: a match may be in any of them. */
-export function openPieces(length: number, from: number, masks: readonly Mask[]): Mask[] {
+export function unmaskedParts(length: number, from: number, masks: readonly Mask[]): Mask[] {
   const pieces: Mask[] = [];
   let start = from;
   for (const mask of masks) {

@@ -8,10 +8,10 @@ import type { TerminalText } from "./text.ts";
 /** Most snapshots of the screen; a program that goes up more often without overprinting is not followed. */
 const MAX_PICTURES = 1_000;
 
-export class Overprints {
+export class OverprintDetector {
   /** The lines at the time when the cursor last went up from below them. */
-  private stood: { readonly last: number; readonly lines: ReadonlyMap<number, string> } | null = null;
-  private pictures = 0;
+  private lastSnapshot: { readonly last: number; readonly lines: ReadonlyMap<number, string> } | null = null;
+  private snapshotCount = 0;
   private isOverprinted = false;
 
   /** @param first the line in which the output begins */
@@ -21,26 +21,26 @@ export class Overprints {
   ) {}
 
   /** The cursor may move up, or lines may move. Runs while output is parsed. */
-  displacing(): void {
+  noteDisplacing(): void {
     const { text } = this;
     if (this.isOverprinted) return;
     const { line } = text.position();
     // Later output is still where it was last checked.
-    if (this.stood !== null && line <= this.stood.last) return;
-    if (this.look()) return;
-    this.isOverprinted = ++this.pictures > MAX_PICTURES;
+    if (this.lastSnapshot !== null && line <= this.lastSnapshot.last) return;
+    if (this.checkOverprinted()) return;
+    this.isOverprinted = ++this.snapshotCount > MAX_PICTURES;
     const last = Math.max(line, text.lastLine());
     const lines = new Map(text.lines(text.screenTop(), last).map(({ id, text: shown }) => [id, shown]));
-    this.stood = { last, lines };
+    this.lastSnapshot = { last, lines };
   }
 
   /** Whether anything was printed over until now. */
-  look(): boolean {
-    const { stood, text, first } = this;
-    const [top] = stood?.lines.keys() ?? [];
-    if (this.isOverprinted || stood === null || top === undefined) return this.isOverprinted;
-    for (const { id, text: now } of text.lines(top, stood.last)) {
-      const was = stood.lines.get(id) ?? "";
+  checkOverprinted(): boolean {
+    const { lastSnapshot, text, first } = this;
+    const [top] = lastSnapshot?.lines.keys() ?? [];
+    if (this.isOverprinted || lastSnapshot === null || top === undefined) return this.isOverprinted;
+    for (const { id, text: now } of text.lines(top, lastSnapshot.last)) {
+      const was = lastSnapshot.lines.get(id) ?? "";
       if (id < first ? now !== was : !now.startsWith(was)) this.isOverprinted = true;
     }
     return this.isOverprinted;

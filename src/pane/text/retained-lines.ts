@@ -14,8 +14,8 @@ export interface RetainedLines {
 
 /** Receives the lines that fall between head and tail, in order; numbers count the lines of the output from 1. */
 export interface Overflow {
-  line(number: number, text: string): void;
-  run(number: number, source: LineSource, from: number, count: number): void;
+  addLine(number: number, text: string): void;
+  addRun(number: number, source: LineSource, from: number, count: number): void;
 }
 
 /** Long-term storage of lines as two texts: a separate string for each short line takes ten times its length. */
@@ -41,7 +41,7 @@ export class PackedLines {
 }
 
 /** UTF-8 bytes of a line with its newline. */
-export function cost(line: string): number {
+export function lineCost(line: string): number {
   return Buffer.byteLength(line) + 1;
 }
 
@@ -71,13 +71,13 @@ export class HeadTail {
   private readonly head: string[] = [];
   /** A queue: parts before `first` have been dropped. */
   private tail: TailEntry[] = [];
-  private first = 0;
+  private firstPart = 0;
   private tailLines = 0;
   private headBytes = 0;
   private tailBytes = 0;
-  private dropped = 0;
+  private droppedLines = 0;
   /** Whether the head is full: further lines belong to the tail. */
-  private closed = false;
+  private isHeadFull = false;
 
   /** @param budget bytes of UTF-8, half for the head and half for the tail */
   constructor(
@@ -87,7 +87,7 @@ export class HeadTail {
 
   /** Lines seen so far. */
   get count(): number {
-    return this.head.length + this.dropped + this.tailLines;
+    return this.head.length + this.droppedLines + this.tailLines;
   }
 
   /** Bytes held; for lines not read yet, their characters. */
@@ -97,18 +97,18 @@ export class HeadTail {
 
   /** Whether further lines may be dropped. */
   get isPastHead(): boolean {
-    return this.closed;
+    return this.isHeadFull;
   }
 
   /** @param isWithheld whether it is kept out of the overflow */
   push(line: string, isWithheld = false): void {
-    const bytes = cost(line);
-    if (!this.closed && this.headBytes + bytes <= this.budget / 2) {
+    const bytes = lineCost(line);
+    if (!this.isHeadFull && this.headBytes + bytes <= this.budget / 2) {
       this.head.push(line);
       this.headBytes += bytes;
       return;
     }
-    this.closed = true;
+    this.isHeadFull = true;
     this.add({ part: line, bytes, isWithheld }, 1);
   }
 
@@ -124,10 +124,10 @@ export class HeadTail {
   /** Counts lines that were not read because they would have been dropped. */
   skip(lines: number): void {
     if (lines <= 0) return;
-    this.closed = true;
-    this.dropped += this.tailLines + lines;
+    this.isHeadFull = true;
+    this.droppedLines += this.tailLines + lines;
     this.tail = [];
-    this.first = 0;
+    this.firstPart = 0;
     this.tailLines = 0;
     this.tailBytes = 0;
   }
@@ -135,12 +135,16 @@ export class HeadTail {
   retained(): RetainedLines {
     const all = this.entries().flatMap(({ part }) => linesOf(part));
     const from = this.surplus(all);
-    return { head: [...this.head], tail: all.slice(from), omitted: this.dropped + from };
+    return { head: [...this.head], tail: all.slice(from), omitted: this.droppedLines + from };
   }
 
   /** Like `kept`, with every line that has not gone to the overflow: the tail may exceed its half by some lines. */
-  all(): RetainedLines {
-    return { head: [...this.head], tail: this.entries().flatMap(({ part }) => linesOf(part)), omitted: this.dropped };
+  retainedWithPending(): RetainedLines {
+    return {
+      head: [...this.head],
+      tail: this.entries().flatMap(({ part }) => linesOf(part)),
+      omitted: this.droppedLines,
+    };
   }
 
   /** The output is complete: lines beyond the budget go to the overflow. */
@@ -150,25 +154,25 @@ export class HeadTail {
     );
     const from = this.surplus(entries.map(({ line }) => line));
     for (const { line, isWithheld } of entries.slice(0, from)) {
-      if (!isWithheld) this.overflow?.line(this.head.length + this.dropped + 1, line);
-      this.dropped++;
+      if (!isWithheld) this.overflow?.addLine(this.head.length + this.droppedLines + 1, line);
+      this.droppedLines++;
     }
     const tail = entries.slice(from).map(({ line }) => line);
-    this.tail = tail.map((part) => ({ part, bytes: cost(part), isWithheld: false }));
-    this.first = 0;
+    this.tail = tail.map((part) => ({ part, bytes: lineCost(part), isWithheld: false }));
+    this.firstPart = 0;
     this.tailLines = tail.length;
-    return { head: [...this.head], tail, omitted: this.dropped };
+    return { head: [...this.head], tail, omitted: this.droppedLines };
   }
 
   private entries(): readonly TailEntry[] {
-    return this.tail.slice(this.first);
+    return this.tail.slice(this.firstPart);
   }
 
   /** How many of these lines from the start exceed the tail's half; one always fits. */
   private surplus(lines: readonly string[]): number {
     let from = lines.length;
     for (let bytes = 0; from > 0; from--) {
-      bytes += cost(lines[from - 1] ?? "");
+      bytes += lineCost(lines[from - 1] ?? "");
       if (bytes > this.budget / 2 && from < lines.length) break;
     }
     return from;
@@ -183,25 +187,25 @@ export class HeadTail {
 
   private trim(): void {
     for (;;) {
-      const oldest = this.tail[this.first];
-      if (oldest === undefined || this.first + 1 >= this.tail.length) break;
+      const oldest = this.tail[this.firstPart];
+      if (oldest === undefined || this.firstPart + 1 >= this.tail.length) break;
       if (this.tailBytes - oldest.bytes < this.budget / 2) break;
       const { part } = oldest;
       const lines = typeof part === "string" ? 1 : part.count;
       if (this.overflow !== null && !oldest.isWithheld) {
-        const number = this.head.length + this.dropped + 1;
-        if (typeof part === "string") this.overflow.line(number, part);
-        else this.overflow.run(number, part.source, part.from, part.count);
+        const number = this.head.length + this.droppedLines + 1;
+        if (typeof part === "string") this.overflow.addLine(number, part);
+        else this.overflow.addRun(number, part.source, part.from, part.count);
       }
       this.tailBytes -= oldest.bytes;
       this.tailLines -= lines;
-      this.dropped += lines;
-      this.first++;
+      this.droppedLines += lines;
+      this.firstPart++;
     }
     // Compacting now and then keeps the queue within twice its contents.
-    if (this.first > 1_024 && this.first > this.tail.length / 2) {
-      this.tail = this.tail.slice(this.first);
-      this.first = 0;
+    if (this.firstPart > 1_024 && this.firstPart > this.tail.length / 2) {
+      this.tail = this.tail.slice(this.firstPart);
+      this.firstPart = 0;
     }
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { trimSpaces } from "../../terminal/rows/row-text.ts";
-import { Overprints } from "./overprints.ts";
+import { OverprintDetector } from "./overprints.ts";
 import { HeadTail, type Overflow, type RetainedLines } from "./retained-lines.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
@@ -28,21 +28,21 @@ export interface OutputGaps {
 
 export class RunningOutput {
   readonly gaps: OutputGaps = { cutLines: 0, isPrivate: false };
-  private readonly taken: HeadTail;
+  private readonly takenLines: HeadTail;
   /** Id of the next line to take. */
-  private next: number;
+  private nextLineId: number;
   /** A line of which pieces have left history, while the rest may still follow. */
-  private open: { readonly id: number; readonly text: string } | null = null;
+  private openLine: { readonly id: number; readonly text: string } | null = null;
 
   /** Lines that are kept out of the overflow, by id. */
-  private readonly withheld: { readonly from: number; to: number }[] = [];
+  private readonly withheldRanges: { readonly from: number; to: number }[] = [];
   private isPrivate = false;
   /** Output bytes parsed by the last chunk. */
-  private parsed: number;
+  private parsedOffset: number;
   private cutLine = -1;
-  private readonly overprints: Overprints;
+  private readonly overprints: OverprintDetector;
   /** Lines not taken when the end was reported, up to that end; null without a reported end. */
-  private frozen: { readonly end: TextPosition; readonly rest: readonly OpenLine[] } | null = null;
+  private reportedEnd: { readonly end: TextPosition; readonly rest: readonly OpenLine[] } | null = null;
 
   /** @param budget bytes to retain, half from the start and half from the end */
   constructor(
@@ -51,114 +51,121 @@ export class RunningOutput {
     private readonly budget: number,
     overflow: Overflow | null = null,
   ) {
-    this.taken = new HeadTail(budget, overflow);
-    this.overprints = new Overprints(text, start.line);
-    this.next = start.line;
-    this.parsed = text.offset;
+    this.takenLines = new HeadTail(budget, overflow);
+    this.overprints = new OverprintDetector(text, start.line);
+    this.nextLineId = start.line;
+    this.parsedOffset = text.offset;
   }
 
   /** History drops lines. Runs per slice of a flood: lines that fall between head and tail are never read. */
-  retired(lines: RetiredLines): void {
+  noteRetired(lines: RetiredLines): void {
     if (lines.count === 0) return;
     const last = lines.count - 1;
-    if (lines.lineId(last) < this.next) return;
+    if (lines.lineId(last) < this.nextLineId) return;
     // Past the head, complete lines are stored unchanged, except the last, of which a piece may follow.
-    const isPlain = lines.areWhole && this.frozen === null && !this.isWithheld(lines.lineId(0), lines.lineId(last));
-    if (isPlain && lines.lineId(0) >= this.next && lines.lineId(0) > this.start.line && this.taken.isPastHead) {
+    const isPlain =
+      lines.areWhole && this.reportedEnd === null && !this.isWithheld(lines.lineId(0), lines.lineId(last));
+    if (
+      isPlain &&
+      lines.lineId(0) >= this.nextLineId &&
+      lines.lineId(0) > this.start.line &&
+      this.takenLines.isPastHead
+    ) {
       this.closeLine();
-      this.taken.pushAll(lines, last);
-      this.next = lines.lineId(last);
-      this.open = { id: this.next, text: lines.text(last) };
+      this.takenLines.pushAll(lines, last);
+      this.nextLineId = lines.lineId(last);
+      this.openLine = { id: this.nextLineId, text: lines.text(last) };
       return;
     }
     for (let index = 0; index <= last; index++)
-      this.take(lines.lineId(index), lines.beginsLine(index), lines.text(index));
+      this.takeLine(lines.lineId(index), lines.beginsLine(index), lines.text(index));
   }
 
   /** The output begins again at line `top`: lines already taken stay. */
-  beginAt(top: number): void {
-    if (this.open !== null && this.open.id < top) this.closeLine();
-    this.open = null;
+  restartAt(top: number): void {
+    if (this.openLine !== null && this.openLine.id < top) this.closeLine();
+    this.openLine = null;
     this.start = { line: top, index: 0 };
-    this.next = top;
+    this.nextLineId = top;
   }
 
   /** The cursor may move up, or lines may move. Runs while output is parsed. */
-  displacing(): void {
-    if (this.frozen === null) this.overprints.displacing();
+  noteDisplacing(): void {
+    if (this.reportedEnd === null) this.overprints.noteDisplacing();
   }
 
   /** Whether its own lines, or lines above it, have changed since. */
-  isPrintedOver(): boolean {
-    return this.overprints.look();
+  isOverprinted(): boolean {
+    return this.overprints.checkOverprinted();
   }
 
   /** Where the output begins. */
-  get begin(): TextPosition {
+  get startPosition(): TextPosition {
     return this.start;
   }
 
   /** A chunk was parsed. @param isSecret the terminal hides input */
-  chunk(isSecret: boolean): void {
-    const { text, parsed, withheld } = this;
-    this.parsed = text.offset;
+  noteChunk(isSecret: boolean): void {
+    const { text, parsedOffset, withheldRanges } = this;
+    this.parsedOffset = text.offset;
     if (!isSecret && !this.isPrivate) return;
-    const from = text.lineAt(parsed) ?? text.screenTop();
+    const from = text.lineAt(parsedOffset) ?? text.screenTop();
     const to = text.cursorLine;
-    const last = withheld.at(-1);
-    if (last !== undefined && (this.isPrivate || withheld.length === MAX_PRIVATE)) last.to = Math.max(last.to, to);
-    else withheld.push({ from, to });
+    const last = withheldRanges.at(-1);
+    if (last !== undefined && (this.isPrivate || withheldRanges.length === MAX_PRIVATE))
+      last.to = Math.max(last.to, to);
+    else withheldRanges.push({ from, to });
     this.isPrivate = isSecret;
     this.gaps.isPrivate = true;
   }
 
   /** All output up to `end` that is not in the overflow: lines taken, and lines still on the screen. */
   collect(end: TextPosition): RetainedLines {
-    const { head, tail, omitted } = this.taken.all();
+    const { head, tail, omitted } = this.takenLines.retainedWithPending();
     return { head, tail: [...tail, ...this.remainingLines(end).map(({ text }) => text)], omitted };
   }
 
   /** The command ends at `end`, unless a later end is reported: a prompt may overwrite the current text. */
-  freeze(end: TextPosition): void {
-    this.frozen = null;
-    this.frozen = { end, rest: this.rest(end) };
+  noteReportedEnd(end: TextPosition): void {
+    this.reportedEnd = null;
+    this.reportedEnd = { end, rest: this.untakenLines(end) };
   }
 
   /** The reported end, which is not final. */
   get frozenAt(): TextPosition | null {
-    return this.frozen?.end ?? null;
+    return this.reportedEnd?.end ?? null;
   }
 
   /** The complete lines above the cursor, or above the reported end, and the position after them. */
   completeLines(cursor: TextPosition): { readonly retained: RetainedLines; readonly end: TextPosition } {
-    const { begin } = this;
+    const { startPosition } = this;
     const { line } = this.frozenAt ?? cursor;
-    if (line <= begin.line) return { retained: { head: [], tail: [], omitted: 0 }, end: begin };
+    if (line <= startPosition.line) return { retained: { head: [], tail: [], omitted: 0 }, end: startPosition };
     const end = { line, index: 0 };
     return { retained: this.collect(end), end };
   }
 
   /** The command has ended at `end`; returns the part retained in memory. The rest is in the overflow. */
   finish(end: TextPosition): RetainedLines {
-    for (const { text, isWithheld } of this.remainingLines(end)) this.taken.push(text, isWithheld);
-    return this.taken.close();
+    for (const { text, isWithheld } of this.remainingLines(end)) this.takenLines.push(text, isWithheld);
+    return this.takenLines.close();
   }
 
   private remainingLines(end: TextPosition): readonly OpenLine[] {
-    const { frozen, next } = this;
-    return frozen === null ? this.rest(end) : frozen.rest.filter(({ id }) => id >= next);
+    const { reportedEnd, nextLineId } = this;
+    return reportedEnd === null ? this.untakenLines(end) : reportedEnd.rest.filter(({ id }) => id >= nextLineId);
   }
 
   /** Lines not taken so far. */
-  private rest(end: TextPosition): OpenLine[] {
+  private untakenLines(end: TextPosition): OpenLine[] {
     const rest: OpenLine[] = [];
     const add = (id: number, text: string): void => void rest.push({ id, text, isWithheld: this.isWithheld(id, id) });
-    const { start, open } = this;
+    const { start, openLine } = this;
     // A line of which history has only pieces is longer than the lines read here.
-    const standing = this.text.lines(open?.id ?? this.next, end.line);
-    if (open !== null && standing[0]?.id !== open.id && open.id < end.line) add(open.id, open.text);
+    const standing = this.text.lines(openLine?.id ?? this.nextLineId, end.line);
+    if (openLine !== null && standing[0]?.id !== openLine.id && openLine.id < end.line) add(openLine.id, openLine.text);
     for (const { id, text } of standing) {
-      const whole = id === open?.id && open.text.length > text.length ? open.text : text;
+      const whole = id === openLine?.id && openLine.text.length > text.length ? openLine.text : text;
       const line = whole.slice(id === start.line ? start.index : 0, id === end.line ? end.index : undefined);
       if (id < end.line || line !== "") add(id, line);
     }
@@ -166,37 +173,37 @@ export class RunningOutput {
   }
 
   private isWithheld(from: number, to: number): boolean {
-    return this.withheld.some((range) => from <= range.to && to >= range.from);
+    return this.withheldRanges.some((range) => from <= range.to && to >= range.from);
   }
 
-  private take(id: number, begins: boolean, text: string): void {
+  private takeLine(id: number, begins: boolean, text: string): void {
     // Text after the end belongs to a prompt.
-    if (id < this.next || (this.frozen !== null && id > this.frozen.end.line)) return;
-    const { open } = this;
-    if (open !== null && open.id === id && !begins) {
-      const whole = open.text + text;
+    if (id < this.nextLineId || (this.reportedEnd !== null && id > this.reportedEnd.end.line)) return;
+    const { openLine } = this;
+    if (openLine !== null && openLine.id === id && !begins) {
+      const whole = openLine.text + text;
       if (whole.length > this.budget && this.cutLine !== id) {
         this.gaps.cutLines++;
         this.cutLine = id;
       }
-      this.open = { id, text: bounded(whole, this.budget) };
+      this.openLine = { id, text: cutLongLine(whole, this.budget) };
       return;
     }
     this.closeLine();
-    this.open = { id, text };
+    this.openLine = { id, text };
   }
 
   private closeLine(): void {
-    const { open, start } = this;
-    if (open === null) return;
-    const text = open.id === start.line ? open.text.slice(start.index) : open.text;
-    this.taken.push(trimSpaces(text), this.isWithheld(open.id, open.id));
-    this.next = open.id + 1;
-    this.open = null;
+    const { openLine, start } = this;
+    if (openLine === null) return;
+    const text = openLine.id === start.line ? openLine.text.slice(start.index) : openLine.text;
+    this.takenLines.push(trimSpaces(text), this.isWithheld(openLine.id, openLine.id));
+    this.nextLineId = openLine.id + 1;
+    this.openLine = null;
   }
 }
 
 /** Cuts a line much longer than a record to its beginning and end; not at every piece, since each cut copies it. */
-function bounded(text: string, budget: number): string {
+function cutLongLine(text: string, budget: number): string {
   return text.length <= 2 * budget ? text : text.slice(0, budget / 2) + text.slice(-budget / 4);
 }

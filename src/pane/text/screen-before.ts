@@ -10,24 +10,24 @@ import { trimSpaces } from "../../terminal/rows/row-text.ts";
 import type { RenderedLine, ScreenBefore, TerminalText } from "./text.ts";
 
 /** Cursors with stored screens: callers pass back the newest, and some store one for each thing they follow. */
-const MAX_GIVEN = 16;
+const MAX_ISSUED = 16;
 /** Characters of the stored screens: each 50 rows of 160 columns, or fewer of larger ones; none with a line of megabytes. */
 const MAX_CHARACTERS = 131_072;
 
 /** The current screen. Call between chunks. */
-export function screenNow(text: TerminalText): ScreenBefore {
+export function currentScreen(text: TerminalText): ScreenBefore {
   const position = text.position();
   const last = Math.max(position.line, text.lastLine());
   const lines = new Map<number, string>();
   for (const line of text.lines(text.screenTop(), last)) {
     lines.set(line.id, line.id === position.line ? line.text.padEnd(position.index) : line.text);
   }
-  const stood = position.index === 0 ? new Map<number, string>() : lines;
-  return { offset: text.offset, at: position, lines, stood, last, rows: text.alternateRows() };
+  const standingLines = position.index === 0 ? new Map<number, string>() : lines;
+  return { offset: text.offset, cursor: position, lines, standingLines, last, alternateRows: text.alternateRows() };
 }
 
 /** Whether a line's text differs from before. */
-export function isNew(before: ScreenBefore, { id, text }: RenderedLine): boolean {
+export function isNewText(before: ScreenBefore, { id, text }: RenderedLine): boolean {
   const was = before.lines.get(id);
   return was === undefined || trimSpaces(was) !== text;
 }
@@ -35,60 +35,60 @@ export function isNew(before: ScreenBefore, { id, text }: RenderedLine): boolean
 /** The new part of a line: text added after the former cursor, or all of a rewritten line. */
 export function newPart(before: ScreenBefore, id: number, text: string): string {
   const was = before.lines.get(id);
-  const { line, index } = before.at;
+  const { line, index } = before.cursor;
   if (id !== line || was === undefined) return text;
   return text.padEnd(index).startsWith(was.slice(0, index)) ? text.slice(index) : text;
 }
 
 /** Screens at the cursors that were given to callers. */
-export class GivenCursors {
+export class IssuedCursors {
   private readonly screens: ScreenBefore[] = [];
   /** Total characters of these screens. */
-  private size = 0;
+  private storedChars = 0;
 
   constructor(private readonly text: TerminalText) {}
 
   /** The output so far, as a cursor for a caller. Call between chunks. */
-  give(): number {
+  issueCursor(): number {
     const { screens: given, text } = this;
     const { offset } = text;
     const newest = given.at(-1);
-    if (newest?.offset !== offset || newest.rest !== undefined) this.store(screenNow(text));
+    if (newest?.offset !== offset || newest.searchRest !== undefined) this.storeScreen(currentScreen(text));
     return offset;
   }
 
-  store(screen: ScreenBefore): void {
+  storeScreen(screen: ScreenBefore): void {
     const { screens: given } = this;
     if (sizeOf(screen) > MAX_CHARACTERS) return;
     given.push(screen);
-    this.size += sizeOf(screen);
-    while (given.length > MAX_GIVEN || this.size > MAX_CHARACTERS) {
-      for (const oldest of given.splice(0, 1)) this.size -= sizeOf(oldest);
+    this.storedChars += sizeOf(screen);
+    while (given.length > MAX_ISSUED || this.storedChars > MAX_CHARACTERS) {
+      for (const oldest of given.splice(0, 1)) this.storedChars -= sizeOf(oldest);
     }
   }
 
   /** The screen at this cursor; null when it is not known. */
-  atOffset(offset: number): ScreenBefore | null {
+  screenAt(offset: number): ScreenBefore | null {
     return this.screens.findLast((screen) => screen.offset === offset) ?? null;
   }
 
   /** The lines from `top` on were erased: all text there is new now. */
-  erased(top: number): void {
+  noteErased(top: number): void {
     for (const [n, screen] of this.screens.entries()) this.screens[n] = withoutLines(screen, top);
-    this.size = this.screens.reduce((size, screen) => size + sizeOf(screen), 0);
+    this.storedChars = this.screens.reduce((size, screen) => size + sizeOf(screen), 0);
   }
 }
 
-function sizeOf({ lines, rows }: ScreenBefore): number {
+function sizeOf({ lines, alternateRows }: ScreenBefore): number {
   let size = 0;
   for (const line of lines.values()) size += line.length;
-  for (const row of rows) size += row.length;
+  for (const row of alternateRows) size += row.length;
   return size;
 }
 
 export function withoutLines(screen: ScreenBefore, top: number): ScreenBefore {
   if (screen.last < top) return screen;
   const lines = new Map([...screen.lines].filter(([id]) => id < top));
-  const at = screen.at.line < top ? screen.at : { line: top, index: 0 };
-  return { ...screen, lines, last: top - 1, at };
+  const cursor = screen.cursor.line < top ? screen.cursor : { line: top, index: 0 };
+  return { ...screen, lines, last: top - 1, cursor };
 }

@@ -7,24 +7,24 @@
 import type { Format } from "../../protocol/screen.ts";
 import type { TextRange } from "../../terminal/history/transcript.ts";
 import type { Position, TerminalModel } from "../../terminal/model.ts";
-import { GivenCursors, isNew, newPart } from "./screen-before.ts";
+import { IssuedCursors, isNewText, newPart } from "./screen-before.ts";
 import type { CursorPlace, ScreenBefore, TerminalText, TextPosition } from "./text.ts";
 
 /** Chunk ends and marks whose cursor is remembered: 64 MB of a flood, hours of typing; 48 KB. */
-const REMEMBERED = 2_048;
+const MAX_REMEMBERED = 2_048;
 /** Positions in a checkpoint: those of some forty commands; 4 KB before compression. */
-const MAX_KEPT = 128;
+const MAX_CHECKPOINT_POSITIONS = 128;
 
 export class PaneText implements TerminalText {
-  private readonly offsets = new Float64Array(REMEMBERED);
-  private readonly lineIds = new Float64Array(REMEMBERED);
-  private readonly cols = new Float64Array(REMEMBERED);
+  private readonly offsets = new Float64Array(MAX_REMEMBERED);
+  private readonly lineIds = new Float64Array(MAX_REMEMBERED);
+  private readonly cols = new Float64Array(MAX_REMEMBERED);
   /** Chunk ends noted so far; the newest is at (noted - 1) modulo REMEMBERED. */
-  private noted = 0;
+  private notedCount = 0;
   /** The cursor's last computed position; null while a chunk with marks is parsed. */
-  private cursor: { readonly epoch: number; readonly cell: Position; readonly place: TextPosition } | null = null;
+  private cachedCursor: { readonly epoch: number; readonly cell: Position; readonly place: TextPosition } | null = null;
 
-  private readonly givenCursors = new GivenCursors(this);
+  private readonly issuedCursors = new IssuedCursors(this);
 
   readonly first: number;
   readonly start: number;
@@ -36,7 +36,7 @@ export class PaneText implements TerminalText {
   ) {
     this.start = terminal.offset;
     this.first = before?.first ?? this.start;
-    for (const [offset, line, col] of before?.places ?? []) this.note(offset, { line, col });
+    for (const [offset, line, col] of before?.places ?? []) this.notePosition(offset, { line, col });
   }
 
   get offset(): number {
@@ -56,28 +56,29 @@ export class PaneText implements TerminalText {
   }
 
   /** A chunk has been parsed. Runs per chunk. */
-  chunk(): void {
-    this.note(this.terminal.offset, this.terminal.position());
+  noteChunk(): void {
+    this.notePosition(this.terminal.offset, this.terminal.position());
   }
 
   /** Notes the cursor's position inside the chunk being parsed, such as at a mark; in order. */
-  note(offset: number, { line, col }: Position): void {
-    const at = this.noted % REMEMBERED;
+  notePosition(offset: number, { line, col }: Position): void {
+    const at = this.notedCount % MAX_REMEMBERED;
     this.offsets[at] = offset;
     this.lineIds[at] = line;
     this.cols[at] = col;
-    this.noted++;
-    this.cursor = null;
+    this.notedCount++;
+    this.cachedCursor = null;
   }
 
   /** Counting characters costs 30 µs (m), and every key asks twice: before it, and after its echo. */
   position(): TextPosition {
-    const { cursor } = this;
+    const { cachedCursor } = this;
     const { epoch } = this.terminal;
     const cell = this.terminal.position();
-    if (cursor?.epoch === epoch && cursor.cell.line === cell.line && cursor.cell.col === cell.col) return cursor.place;
+    if (cachedCursor?.epoch === epoch && cachedCursor.cell.line === cell.line && cachedCursor.cell.col === cell.col)
+      return cachedCursor.place;
     const place = this.textPosition(cell);
-    this.cursor = { epoch, cell, place };
+    this.cachedCursor = { epoch, cell, place };
     return place;
   }
 
@@ -114,7 +115,7 @@ export class PaneText implements TerminalText {
     return lines.map(({ id, line }) => ({ id, text: typeof line === "string" ? line : "" }));
   }
 
-  settled(line: number, from: number): { readonly text: string; readonly end: number } {
+  settledText(line: number, from: number): { readonly text: string; readonly end: number } {
     return this.terminal.transcript.settledText(line, from);
   }
 
@@ -124,34 +125,38 @@ export class PaneText implements TerminalText {
   }
 
   positionAt(offset: number): TextPosition | null {
-    const place = this.placeAt(offset);
+    const place = this.cellPositionAt(offset);
     return place === null ? null : this.textPosition(place);
   }
 
   lineAt(offset: number): number | null {
-    return this.placeAt(offset)?.line ?? null;
+    return this.cellPositionAt(offset)?.line ?? null;
   }
 
-  givenAt(offset: number): ScreenBefore | null {
-    return this.givenCursors.atOffset(offset);
+  screenAtCursor(offset: number): ScreenBefore | null {
+    return this.issuedCursors.screenAt(offset);
   }
 
-  give(): number {
-    return this.givenCursors.give();
+  issueCursor(): number {
+    return this.issuedCursors.issueCursor();
   }
 
-  giveAt(screen: Omit<ScreenBefore, "offset">, after: number): number {
-    const offset = this.noteWithin(screen.at, after);
-    this.givenCursors.store({ ...screen, offset });
+  issueCursorAt(screen: Omit<ScreenBefore, "offset">, after: number): number {
+    const offset = this.noteWithin(screen.cursor, after);
+    this.issuedCursors.storeScreen({ ...screen, offset });
     return offset;
   }
 
   /** The remembered positions for a checkpoint: the newest, where output first reached a line, and its end. */
-  keptPlaces(): CursorPlace[] {
+  positionsForCheckpoint(): CursorPlace[] {
     const { line, col } = this.terminal.position();
     const places: CursorPlace[] = [[this.offset, line, col]];
-    for (let noted = this.noted - 1; noted >= this.oldest && places.length < MAX_KEPT; noted--) {
-      const at = noted % REMEMBERED;
+    for (
+      let noted = this.notedCount - 1;
+      noted >= this.oldestNoted && places.length < MAX_CHECKPOINT_POSITIONS;
+      noted--
+    ) {
+      const at = noted % MAX_REMEMBERED;
       const place: CursorPlace = [this.offsets[at] ?? 0, this.lineIds[at] ?? 0, this.cols[at] ?? 0];
       const isSameLine = places.length > 1 && places.at(-1)?.[1] === place[1];
       places.splice(isSameLine ? -1 : places.length, 1, place);
@@ -160,24 +165,24 @@ export class PaneText implements TerminalText {
   }
 
   /** Lines from `top` on were erased and are printed again. */
-  erased(top: number): void {
-    this.givenCursors.erased(top);
+  noteErased(top: number): void {
+    this.issuedCursors.noteErased(top);
   }
 
   /**
    * Logical lines of the normal screen since an output cursor; lines no longer stored count as dropped. If the screen
    * at that cursor is known, its lines count if they have changed.
    */
-  since(cursor: number, format: Format): TextRange {
+  textSince(cursor: number, format: Format): TextRange {
     const { terminal } = this;
-    const before = this.givenAt(cursor);
-    const from = this.placeAt(cursor);
+    const before = this.screenAtCursor(cursor);
+    const from = this.cellPositionAt(cursor);
     if (before === null || from === null) {
       return terminal.text(from ?? { line: terminal.firstLine, col: 0 }, undefined, format);
     }
-    const { at: index, last } = before;
+    const { cursor: index, last } = before;
     const top = Math.min(before.lines.keys().next().value ?? index.line, index.line);
-    const fresh = new Set(this.lines(top, last).flatMap((line) => (isNew(before, line) ? [line.id] : [])));
+    const fresh = new Set(this.lines(top, last).flatMap((line) => (isNewText(before, line) ? [line.id] : [])));
     const shown = this.line(index.line) ?? "";
     const isAppended =
       fresh.has(index.line) && index.line === from.line && newPart(before, index.line, shown) !== shown;
@@ -190,30 +195,30 @@ export class PaneText implements TerminalText {
     return { lines, dropped: all.dropped };
   }
 
-  private get oldest(): number {
-    return Math.max(0, this.noted - REMEMBERED);
+  private get oldestNoted(): number {
+    return Math.max(0, this.notedCount - MAX_REMEMBERED);
   }
 
   /** Like positionAt, in cells. */
-  placeAt(offset: number): Position | null {
+  cellPositionAt(offset: number): Position | null {
     if (offset >= this.offset) return this.terminal.position();
     const after = this.firstAfter(offset);
-    if (after === this.oldest) return this.noted <= REMEMBERED ? { line: 0, col: 0 } : null;
-    return this.placeOf(after - 1);
+    if (after === this.oldestNoted) return this.notedCount <= MAX_REMEMBERED ? { line: 0, col: 0 } : null;
+    return this.notedPosition(after - 1);
   }
 
-  private placeOf(noted: number): Position {
-    const at = noted % REMEMBERED;
+  private notedPosition(noted: number): Position {
+    const at = noted % MAX_REMEMBERED;
     return { line: this.lineIds[at] ?? 0, col: this.cols[at] ?? 0 };
   }
 
   /** The first noted offset past this one. */
   private firstAfter(offset: number): number {
-    let low = this.oldest;
-    let high = this.noted;
+    let low = this.oldestNoted;
+    let high = this.notedCount;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.offsets[middle % REMEMBERED] ?? 0) <= offset) low = middle + 1;
+      if ((this.offsets[middle % MAX_REMEMBERED] ?? 0) <= offset) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -226,19 +231,19 @@ export class PaneText implements TerminalText {
   noteWithin({ line, index }: TextPosition, after: number): number {
     const place = { line, col: this.terminal.transcript.cellAt(line, index) };
     let at = this.firstAfter(after);
-    while (at < this.noted && isBefore(this.placeOf(at), place)) at++;
-    const begin = Math.max(after, at > this.oldest ? (this.offsets[(at - 1) % REMEMBERED] ?? 0) : 0);
-    const end = at < this.noted ? (this.offsets[at % REMEMBERED] ?? 0) : this.offset;
+    while (at < this.notedCount && isBefore(this.notedPosition(at), place)) at++;
+    const begin = Math.max(after, at > this.oldestNoted ? (this.offsets[(at - 1) % MAX_REMEMBERED] ?? 0) : 0);
+    const end = at < this.notedCount ? (this.offsets[at % MAX_REMEMBERED] ?? 0) : this.offset;
     if (begin + 1 >= end) return end;
-    for (let to = this.noted; to > at; to--) {
+    for (let to = this.notedCount; to > at; to--) {
       for (const places of [this.offsets, this.lineIds, this.cols]) {
-        places[to % REMEMBERED] = places[(to - 1) % REMEMBERED] ?? 0;
+        places[to % MAX_REMEMBERED] = places[(to - 1) % MAX_REMEMBERED] ?? 0;
       }
     }
-    this.offsets[at % REMEMBERED] = begin + 1;
-    this.lineIds[at % REMEMBERED] = place.line;
-    this.cols[at % REMEMBERED] = place.col;
-    this.noted++;
+    this.offsets[at % MAX_REMEMBERED] = begin + 1;
+    this.lineIds[at % MAX_REMEMBERED] = place.line;
+    this.cols[at % MAX_REMEMBERED] = place.col;
+    this.notedCount++;
     return begin + 1;
   }
 }

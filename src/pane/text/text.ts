@@ -25,25 +25,25 @@ export interface RenderedLine {
 export interface ScreenBefore {
   /** Output parsed by then. */
   readonly offset: number;
-  readonly at: TextPosition;
+  readonly cursor: TextPosition;
   /** Lines of the normal screen by id; the cursor's with the blanks before it. */
   readonly lines: ReadonlyMap<number, string>;
   /**
    * The same lines, including erased ones, if there was text before the cursor, such as a prompt: a redrawn prompt is not
    * new. Empty otherwise: a menu redrawn above an empty line is new.
    */
-  readonly stood: ReadonlyMap<number, string>;
+  readonly standingLines: ReadonlyMap<number, string>;
   /** The last of those lines: everything after it is new. */
   readonly last: number;
   /** Rows of the alternate screen; none while it was not shown. */
-  readonly rows: readonly string[];
+  readonly alternateRows: readonly string[];
   /** For a match's end: text of searched lines with which the next search begins. */
-  readonly rest?: SearchRest;
+  readonly searchRest?: SearchRest;
 }
 
 export interface SearchRest {
   /** Number of the last overwritten text searched, and how far it was searched. */
-  readonly overwritten: number;
+  readonly lastOverwritten: number;
   readonly index: number;
   /** How far a row of the alternate screen was searched, if the match was there. */
   readonly row: { readonly y: number; readonly index: number } | null;
@@ -86,7 +86,7 @@ export interface TerminalText {
    * The part of a line that has left the screen and no longer changes: from a cell on, 0 or the end of an earlier
    * answer. Time and memory grow with the answer.
    */
-  settled(line: number, from: number): { readonly text: string; readonly end: number };
+  settledText(line: number, from: number): { readonly text: string; readonly end: number };
   /** Rows of the alternate screen from the top, soft wraps not joined; empty while the normal screen is shown. */
   alternateRows(): readonly string[];
   /** Cursor's place when `offset` bytes had been parsed, or the nearest earlier one known; null when too long ago. */
@@ -94,11 +94,11 @@ export interface TerminalText {
   /** Like positionAt, the line only. */
   lineAt(offset: number): number | null;
   /** The output so far as a cursor for a caller: the screen is stored for its `since`. Call between chunks. */
-  give(): number;
+  issueCursor(): number;
   /** A cursor at a match's end, after another one: text after the match in the same piece of output is since it. */
-  giveAt(screen: Omit<ScreenBefore, "offset">, after: number): number;
+  issueCursorAt(screen: Omit<ScreenBefore, "offset">, after: number): number;
   /** The screen at an issued cursor; null when it is not known. */
-  givenAt(offset: number): ScreenBefore | null;
+  screenAtCursor(offset: number): ScreenBefore | null;
 }
 
 /** Lines that history drops, in order: whole, or pieces of long ones. Texts are made on request. */

@@ -38,12 +38,12 @@ export function withoutEcho(
   const prompts = new Set([prompt.trimEnd()]);
   let index = echoAt.at + 1;
   let blanks = 0;
-  for (const { text, whole } of others) {
-    if (text === "" && whole) {
+  for (const { text, isWhole } of others) {
+    if (text === "" && isWhole) {
       blanks++;
       continue;
     }
-    const echo = laterEcho(remaining, index, text, whole, prompts);
+    const echo = laterEcho(remaining, index, text, isWhole, prompts);
     if (echo === null) break;
     dropPrompts(remaining, index, echo.at, blanks, prompts, overwritten);
     blanks = 0;
@@ -59,13 +59,13 @@ export function withoutEcho(
 function firstEcho(
   lines: readonly string[],
   cursor: number | null,
-  { text, whole }: TypedLine,
+  { text, isWhole }: TypedLine,
   kernelEchoes: boolean,
 ): { readonly at: number; readonly rest: string | null } | null {
-  if (text === "") return whole ? { at: -1, rest: "" } : null;
+  if (text === "") return isWhole ? { at: -1, rest: "" } : null;
   const shown = cursor === null ? undefined : lines[cursor];
   if (cursor !== null && shown?.startsWith(text.trimEnd()) === true) {
-    if (!whole) return null;
+    if (!isWhole) return null;
     const rest = shown.slice(text.length);
     return { at: cursor, rest: rest.trim() === "" ? null : rest };
   }

@@ -6,9 +6,9 @@
  * seen text, so a program that rewrites its screen is followed too. The alternate screen is compared row by row.
  */
 
-import type { Overwritten } from "../output/overwritten.ts";
-import { type Mask, openPieces } from "../text/masks.ts";
-import { screenNow } from "../text/screen-before.ts";
+import type { OverwrittenTexts } from "../output/overwritten.ts";
+import { type Mask, unmaskedParts } from "../text/masks.ts";
+import { currentScreen } from "../text/screen-before.ts";
 import type { RenderedLine, RetiredLines, SearchRest, TerminalText, TextPosition } from "../text/text.ts";
 import type { Budget, Finder, PatternMatch } from "./pattern.ts";
 
@@ -16,9 +16,9 @@ import type { Budget, Finder, PatternMatch } from "./pattern.ts";
  * Cells after which an unfinished line is no longer searched as a whole after each chunk, but only from this many cells
  * before its new part.
  */
-const LONG_LINE = 65_536;
+const MAX_WHOLE_SEARCH_CELLS = 65_536;
 /** Characters that may follow in a line: a letter, a digit, a blank, a sign. */
-const GOES_ON = ["x", "0", " ", "."];
+const CONTINUATIONS = ["x", "0", " ", "."];
 
 export interface ScanMatch extends PatternMatch {
   /** The cursor at its end. */
@@ -30,7 +30,7 @@ export interface ScanMatch extends PatternMatch {
 /** The output as a scan reads it; `masks` are the parts that are echo. */
 interface ScanSource {
   readonly text: TerminalText;
-  readonly overwritten: Pick<Overwritten, "newest" | "after" | "since">;
+  readonly overwritten: Pick<OverwrittenTexts, "newestNumber" | "textsAfter" | "textsSince">;
   masks(line: number, shown: string): readonly Mask[];
 }
 
@@ -40,10 +40,10 @@ interface ScanOrigin {
   /** Lines of the screen at that moment. */
   readonly before: ReadonlyMap<number, string>;
   /** ScreenBefore's. */
-  readonly stood: ReadonlyMap<number, string>;
+  readonly standingLines: ReadonlyMap<number, string>;
   /** Rows of the alternate screen at that moment. */
-  readonly rows: readonly string[];
-  readonly rest?: SearchRest | undefined;
+  readonly alternateRows: readonly string[];
+  readonly searchRest?: SearchRest | undefined;
 }
 
 /**
@@ -51,12 +51,17 @@ interface ScanOrigin {
  * @param alternateFrom last offset before which the alternate screen was entered
  */
 export function scanOrigin(text: TerminalText, since: number, alternateFrom: number): ScanOrigin {
-  const screen = since === text.offset ? screenNow(text) : text.givenAt(since);
-  if (screen !== null) return { ...screen, since: screen.at, before: screen.lines };
+  const screen = since === text.offset ? currentScreen(text) : text.screenAtCursor(since);
+  if (screen !== null) return { ...screen, since: screen.cursor, before: screen.lines };
   const position = text.positionAt(since) ?? { line: text.screenTop(), index: 0 };
   const above = text.lines(text.screenTop(), position.line - 1);
   const before = new Map(above.map((line) => [line.id, line.text]));
-  return { since: position, before, stood: new Map(), rows: since <= alternateFrom ? [] : text.alternateRows() };
+  return {
+    since: position,
+    before,
+    standingLines: new Map(),
+    alternateRows: since <= alternateFrom ? [] : text.alternateRows(),
+  };
 }
 
 export class OutputScan {
@@ -65,21 +70,21 @@ export class OutputScan {
   /** For lines that were there before: their text, without overprinted parts. */
   private readonly standing: Map<number, string>;
   private since: TextPosition;
-  private rows: readonly string[];
+  private alternateRows: readonly string[];
   /** Number of the last overwritten text searched, and how far the next one was searched. */
-  private overwritten: number;
-  private searchedOf = 0;
+  private lastOverwritten: number;
+  private searchedIndex = 0;
   /** How far a row of the alternate screen was searched whose rest is new. */
-  private row: SearchRest["row"] = null;
+  private alternateRow: SearchRest["row"] = null;
   /** Whether a match exists that more text in the cursor's line may end or change. */
   isOpen = false;
   private isAtRest = false;
   /** Offset up to which the output was searched without a match. */
-  private looked: number;
+  private searchedOffset: number;
   /** Next line that has never been searched. */
-  private next: number;
+  private nextLine: number;
   /** Whether the earlier part of the first line has been rewritten since. */
-  private rewritten = false;
+  private isFirstLineRewritten = false;
   /** How far the cursor's line was searched, in cells. */
   private searched = { line: -1, cell: 0 };
 
@@ -90,20 +95,20 @@ export class OutputScan {
     /** `since`: the offset at which output begins to count. */
     private readonly limits: { readonly budget: Budget | null; readonly since: number },
   ) {
-    const { overwritten, index, row } = origin.rest ?? {
-      overwritten: source.overwritten.since(limits.since)[0]?.number ?? source.overwritten.newest + 1,
+    const { lastOverwritten, index, row } = origin.searchRest ?? {
+      lastOverwritten: source.overwritten.textsSince(limits.since)[0]?.number ?? source.overwritten.newestNumber + 1,
       index: 0,
       row: null,
     };
-    this.overwritten = overwritten - 1;
-    this.searchedOf = index;
-    this.row = row;
-    this.looked = limits.since;
+    this.lastOverwritten = lastOverwritten - 1;
+    this.searchedIndex = index;
+    this.alternateRow = row;
+    this.searchedOffset = limits.since;
     this.lastTexts = new Map(origin.before);
-    this.standing = new Map(origin.stood);
+    this.standing = new Map(origin.standingLines);
     this.since = origin.since;
-    this.rows = origin.rows;
-    this.next = origin.since.line;
+    this.alternateRows = origin.alternateRows;
+    this.nextLine = origin.since.line;
   }
 
   /**
@@ -114,27 +119,34 @@ export class OutputScan {
     this.isAtRest = isAtRest;
     this.isOpen = false;
     const match = this.scanScreen() ?? this.scanAlternate();
-    if (match === null && !this.isOpen) this.looked = this.source.text.offset;
+    if (match === null && !this.isOpen) this.searchedOffset = this.source.text.offset;
     return match;
   }
 
   /** Searches overwritten texts in lines up to `last`. */
   private scanOverwritten(last: number): ScanMatch | null {
     const { overwritten } = this.source;
-    if (overwritten.newest === this.overwritten) return null;
-    for (const { number, line, text, isStanding } of overwritten.after(this.overwritten)) {
+    if (overwritten.newestNumber === this.lastOverwritten) return null;
+    for (const { number, line, text, startsWithStandingText } of overwritten.textsAfter(this.lastOverwritten)) {
       if (line > last) return null;
-      const isOfFirst = isStanding && line === this.since.line;
-      const start = Math.max(isOfFirst ? this.since.index : 0, number === this.overwritten + 1 ? this.searchedOf : 0);
-      for (const piece of openPieces(text.length, start, isStanding ? this.source.masks(line, text) : [])) {
+      const isOfFirst = startsWithStandingText && line === this.since.line;
+      const start = Math.max(
+        isOfFirst ? this.since.index : 0,
+        number === this.lastOverwritten + 1 ? this.searchedIndex : 0,
+      );
+      for (const piece of unmaskedParts(
+        text.length,
+        start,
+        startsWithStandingText ? this.source.masks(line, text) : [],
+      )) {
         const match = this.findNew(line, text, piece.start, piece.end);
         if (match === null) continue;
         const at = line === this.since.line ? this.unseen : { line, index: 0 };
-        this.overwritten = number - 1;
+        this.lastOverwritten = number - 1;
         return this.matchAt(match, line, at, { index: endOf(match, text), row: null });
       }
-      this.overwritten = number;
-      this.searchedOf = 0;
+      this.lastOverwritten = number;
+      this.searchedIndex = 0;
     }
     return null;
   }
@@ -142,7 +154,7 @@ export class OutputScan {
   /** Position where new text of the first line begins. */
   private get unseen(): TextPosition {
     const { line, index } = this.since;
-    return { line, index: this.rewritten ? 0 : index };
+    return { line, index: this.isFirstLineRewritten ? 0 : index };
   }
 
   /** Makes a match, with the cursor at its end. @param position the position of its end */
@@ -150,16 +162,19 @@ export class OutputScan {
     match: PatternMatch,
     line: number | null,
     position: TextPosition,
-    { index, row }: Omit<SearchRest, "overwritten">,
+    { index, row }: Omit<SearchRest, "lastOverwritten">,
   ) {
     const { text } = this.source;
     const lines = new Map([...this.lastTexts].sort(([one], [other]) => one - other));
     // The match is in a current prompt, as when a person looks at the screen.
     const isPrompt = line === text.cursorLine && text.cursorCell > 0;
-    const stood = isPrompt ? new Map([...lines].filter(([id]) => id <= position.line)) : this.standing;
+    const standingLines = isPrompt ? new Map([...lines].filter(([id]) => id <= position.line)) : this.standing;
     const last = Math.max(position.line, ...lines.keys());
-    const rest = { overwritten: this.overwritten + 1, index, row };
-    const cursor = text.giveAt({ at: position, lines, stood, last, rows: this.rows, rest }, this.looked);
+    const searchRest = { lastOverwritten: this.lastOverwritten + 1, index, row };
+    const cursor = text.issueCursorAt(
+      { cursor: position, lines, standingLines, last, alternateRows: this.alternateRows, searchRest },
+      this.searchedOffset,
+    );
     return { ...match, line, cursor };
   }
 
@@ -167,15 +182,15 @@ export class OutputScan {
   private foundIn(line: number, text: string, match: PatternMatch): ScanMatch {
     const index = endOf(match, text);
     this.lastTexts.set(line, text.slice(0, index));
-    return this.matchAt(match, line, { line, index }, { index: this.searchedOf, row: null });
+    return this.matchAt(match, line, { line, index }, { index: this.searchedIndex, row: null });
   }
 
   /** Lines, or pieces of long ones, leave history: searched unless they were after an earlier chunk. */
   scanRetired(lines: RetiredLines): ScanMatch | null {
     for (let index = 0; index < lines.count; index++) {
       const id = lines.lineId(index);
-      if (id < this.next) continue;
-      this.next = id;
+      if (id < this.nextLine) continue;
+      this.nextLine = id;
       const match = this.scanLine(id, lines.text(index), this.lastTexts.get(id));
       if (match !== null) return match;
     }
@@ -183,19 +198,19 @@ export class OutputScan {
   }
 
   /** The lines from `top` on were erased: text there is new now, even if it is the same as before. */
-  erased(top: number): void {
+  noteErased(top: number): void {
     for (const id of this.lastTexts.keys()) if (id >= top) this.lastTexts.delete(id);
     if (this.since.line >= top) this.since = { line: top, index: 0 };
-    this.next = Math.min(this.next, top);
+    this.nextLine = Math.min(this.nextLine, top);
   }
 
   private scanScreen(): ScanMatch | null {
     const { text } = this.source;
     const top = text.screenTop();
     const { cursorLine } = text;
-    const isLong = text.cursorCell > LONG_LINE;
+    const isLong = text.cursorCell > MAX_WHOLE_SEARCH_CELLS;
     for (const id of this.lastTexts.keys()) if (id < top) this.lastTexts.delete(id);
-    const first = Math.min(top, Math.max(this.since.line, this.next));
+    const first = Math.min(top, Math.max(this.since.line, this.nextLine));
     const shown = isLong
       ? [...text.lines(first, cursorLine - 1), ...text.lines(cursorLine + 1, text.lastLine())]
       : shownLines(text, first, text.lastLine(), text.position());
@@ -216,18 +231,18 @@ export class OutputScan {
     if (last !== null) return last;
     const match = isLong ? this.scanEnd(cursorLine, text.cursorCell) : null;
     // The cursor's line and those below it may still grow.
-    this.next = Math.max(this.next, cursorLine);
+    this.nextLine = Math.max(this.nextLine, cursorLine);
     return match;
   }
 
   /** Searches the new part of a long line. */
   private scanEnd(line: number, cell: number): ScanMatch | null {
     const searchedCells = this.searched.line === line ? Math.min(this.searched.cell, cell) : 0;
-    const from = Math.max(0, searchedCells - LONG_LINE);
+    const from = Math.max(0, searchedCells - MAX_WHOLE_SEARCH_CELLS);
     this.searched = { line, cell };
     const end = this.source.text.lineFrom(line, from);
     if (from === 0) return this.scanLine(line, end, this.lastTexts.get(line));
-    const start = line === this.since.line && !this.rewritten ? this.since.index : 0;
+    const start = line === this.since.line && !this.isFirstLineRewritten ? this.since.index : 0;
     const endMatch = this.tryFind(end, Math.max(0, start - from), end.length);
     if (endMatch === null || this.mayChange(line, end, endMatch)) return null;
     // Where the end of a line matches, the whole line determines the match: `^` does not mean the start of that end.
@@ -240,11 +255,12 @@ export class OutputScan {
     // In the first line of the output only the rest is new, unless all of it was rewritten.
     const { index } = this.since;
     const first = id === this.since.line;
-    if (first && before !== undefined && !line.padEnd(index).startsWith(before.slice(0, index))) this.rewritten = true;
-    const start = first && !this.rewritten ? index : 0;
+    if (first && before !== undefined && !line.padEnd(index).startsWith(before.slice(0, index)))
+      this.isFirstLineRewritten = true;
+    const start = first && !this.isFirstLineRewritten ? index : 0;
     const stood = this.standing.get(id);
     if (stood !== undefined) this.standing.set(id, stillStanding(stood, line));
-    for (const piece of openPieces(line.length, start, this.source.masks(id, line))) {
+    for (const piece of unmaskedParts(line.length, start, this.source.masks(id, line))) {
       const match = this.findNew(id, line, piece.start, piece.end);
       if (match !== null) return this.mayChange(id, line, match) ? null : this.foundIn(id, line, match);
     }
@@ -256,7 +272,7 @@ export class OutputScan {
     const end = start + text.length;
     if (this.isAtRest || id !== this.source.text.cursorLine || end !== line.length) return false;
     if (this.source.text.position().index !== end) return false;
-    this.isOpen = GOES_ON.some((next) => {
+    this.isOpen = CONTINUATIONS.some((next) => {
       const other = this.tryFind(line + next, start, end + next.length);
       return other?.start !== start || other.text !== text;
     });
@@ -265,18 +281,18 @@ export class OutputScan {
 
   private scanAlternate(): ScanMatch | null {
     const rows = this.source.text.alternateRows();
-    const before = this.rows;
-    this.rows = rows;
-    const { y = -1, index = 0 } = this.row ?? {};
-    this.row = null;
+    const before = this.alternateRows;
+    this.alternateRows = rows;
+    const { y = -1, index = 0 } = this.alternateRow ?? {};
+    this.alternateRow = null;
     for (const [n, row] of rows.entries()) {
       const isRest = n === y && row.startsWith((before[n] ?? "").slice(0, index));
       if (row === before[n] && !isRest) continue;
       const match = this.tryFind(row, isRest ? index : 0, row.length);
       if (match === null) continue;
-      this.rows = [...rows.slice(0, n + 1), ...before.slice(n + 1)];
+      this.alternateRows = [...rows.slice(0, n + 1), ...before.slice(n + 1)];
       return this.matchAt(match, null, this.unseen, {
-        index: this.searchedOf,
+        index: this.searchedIndex,
         row: { y: n, index: endOf(match, row) },
       });
     }

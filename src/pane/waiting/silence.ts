@@ -39,7 +39,7 @@ interface IdleWait {
   /** Silence counts from here, if the last activity is older. */
   readonly quietFrom: number;
   /** Generation that must be passed first; -1 when none. */
-  readonly passed: number;
+  readonly passedGeneration: number;
   readonly settle: (decided: IdleOutcome["decided"]) => void;
   readonly fail: (reason: WshError) => void;
 }
@@ -48,19 +48,19 @@ export class Silence {
   private readonly waits = new Set<IdleWait>();
   private readonly alarm: Alarm;
   /** Waits that start to count only after an activity. */
-  private blocked = 0;
-  private over = false;
+  private blockedCount = 0;
+  private hasEnded = false;
 
   constructor(
     private readonly clock: Clock,
     private readonly activity: Activity,
   ) {
-    this.alarm = new Alarm(clock, () => this.judge());
+    this.alarm = new Alarm(clock, () => this.settleWaits());
   }
 
   /** Records activity. */
-  recorded(): void {
-    if (this.blocked > 0) this.judge();
+  noteActivity(): void {
+    if (this.blockedCount > 0) this.settleWaits();
   }
 
   /**
@@ -85,25 +85,25 @@ export class Silence {
       timeoutMs,
       deadline: now + Math.min(MAX_WAIT_MS, request.maxWaitMs),
       quietFrom: fresh && wasIdle ? now : this.activity.lastAt,
-      passed: !fresh && request.lastGeneration === this.activity.generation ? this.activity.generation : -1,
+      passedGeneration: !fresh && request.lastGeneration === this.activity.generation ? this.activity.generation : -1,
       settle: (decided) => ending.end(this.outcome(decided)),
       fail: (reason) => ending.fail(reason),
     };
     this.waits.add(wait);
     ending.own(() => this.waits.delete(wait));
-    this.judge();
+    this.settleWaits();
     return ending.promise;
   }
 
   /** The program has ended: nothing more can happen, every wait is over. */
-  exited(): void {
-    this.over = true;
-    this.judge();
+  noteExit(): void {
+    this.hasEnded = true;
+    this.settleWaits();
   }
 
   /** A new program has started. */
-  started(): void {
-    this.over = false;
+  noteStart(): void {
+    this.hasEnded = false;
     this.activity.record();
   }
 
@@ -117,16 +117,16 @@ export class Silence {
     return { decided, generation: this.activity.generation };
   }
 
-  private judge(): void {
+  private settleWaits(): void {
     const now = this.clock.now();
     let next = Number.POSITIVE_INFINITY;
     let blocked = 0;
     for (const wait of [...this.waits]) {
-      if (this.over) {
+      if (this.hasEnded) {
         wait.settle("exited");
         continue;
       }
-      const held = wait.passed === this.activity.generation;
+      const held = wait.passedGeneration === this.activity.generation;
       const quietAt = held ? Number.POSITIVE_INFINITY : Math.max(wait.quietFrom, this.activity.lastAt) + wait.timeoutMs;
       if (now >= quietAt) wait.settle("idle");
       else if (now >= wait.deadline) wait.settle("timeout");
@@ -135,7 +135,7 @@ export class Silence {
         next = Math.min(next, quietAt, wait.deadline);
       }
     }
-    this.blocked = blocked;
+    this.blockedCount = blocked;
     this.alarm.set(next);
   }
 }

@@ -20,7 +20,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { MAX_WAIT_MS } from "../../protocol/wait-times.ts";
 import type { Activity } from "../activity.ts";
 import type { CommandLog } from "../commands/command-log.ts";
-import type { Overwritten } from "../output/overwritten.ts";
+import type { OverwrittenTexts } from "../output/overwritten.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { EchoTracker } from "../text/echo.ts";
@@ -40,7 +40,7 @@ interface WaitersPort {
   readonly observer: StateObserver;
   readonly log: CommandLog;
   readonly echo: EchoTracker;
-  readonly overwritten: Overwritten;
+  readonly overwritten: OverwrittenTexts;
   /** The agent in the foreground, as last seen; absent without agent detection. */
   readonly agent?: (() => AgentInfo | null) | undefined;
   /** The processes of a command, or of the session. */
@@ -53,7 +53,7 @@ interface WaitersPort {
   readonly limit: number;
 }
 
-interface Scan {
+interface TextScan {
   readonly type: "text" | "regex";
   readonly scan: OutputScan;
 }
@@ -62,10 +62,10 @@ interface Waiter {
   readonly request: WaitRequest;
   readonly since: number;
   readonly deadline: number;
-  readonly scans: readonly Scan[];
+  readonly scans: readonly TextScan[];
   /** Shortest silence among the idle conditions; Infinity without one. */
   readonly idleMs: number;
-  readonly states: ReadonlySet<DecidedBy>;
+  readonly stateConditions: ReadonlySet<DecidedBy>;
   /** Null without a condition on a port, and once it is known that none can be answered. */
   ports: PortWatch | null;
   /** Whether a match exists that its line may change as it continues: it counts at rest. */
@@ -91,20 +91,20 @@ const endConditions: ReadonlySet<string> = new Set(["command_finished", "exited"
 export class Waiters {
   private readonly waiters = new Set<Waiter>();
   /** Waits whose pattern is still loading count too. */
-  private starting = 0;
+  private startingCount = 0;
   private readonly alarm: Alarm;
-  private readonly ports: PortWatches;
+  private readonly portWatches: PortWatches;
   private lastBell = -1;
   private alternateFrom = 0;
   private wasAlternate = false;
 
   constructor(private readonly port: WaitersPort) {
-    this.alarm = new Alarm(port.clock, () => this.timePassed());
-    this.ports = new PortWatches(port.clock, port.lookAtPort);
+    this.alarm = new Alarm(port.clock, () => this.handleTimer());
+    this.portWatches = new PortWatches(port.clock, port.lookAtPort);
     port.log.on({
-      finished: (record) => this.commandFinished(record),
-      prompt: () => port.echo.prompt(),
-      commandLine: (from, to) => port.echo.commandLine(from, to),
+      finished: (record) => this.handleCommandEnd(record),
+      prompt: () => port.echo.notePrompt(),
+      commandLine: (from, to) => port.echo.maskCommandLine(from, to),
     });
   }
 
@@ -119,7 +119,7 @@ export class Waiters {
    */
   async wait(request: WaitRequest): Promise<WaitOutcome> {
     const { text, log, limit } = this.port;
-    if (this.waiters.size + this.starting >= limit) {
+    if (this.waiters.size + this.startingCount >= limit) {
       throw new WshError("resource_limit_reached", `${limit} waits are pending in this session`);
     }
     const since = request.since ?? text.offset;
@@ -128,12 +128,12 @@ export class Waiters {
     if (commandId !== undefined) log.require(commandId);
     // Record where "now" is before a pattern is compiled, which may yield to output.
     const origin = scanOrigin(text, since, this.alternateFrom);
-    this.starting++;
+    this.startingCount++;
     let finders: readonly { type: "text" | "regex"; find: Finder }[];
     try {
       finders = await this.findersOf(request.anyOf);
     } finally {
-      this.starting--;
+      this.startingCount--;
     }
     if (request.signal?.aborted === true) return this.outcome("cancelled");
     const { overwritten, echo } = this.port;
@@ -142,42 +142,42 @@ export class Waiters {
       const budget = type === "regex" ? new Budget(() => performance.now()) : null;
       return { type, scan: new OutputScan(source, origin, find, { budget, since }) };
     });
-    return this.begin(request, since, scans);
+    return this.startWait(request, since, scans);
   }
 
   /** Output was parsed. Runs per chunk; costs nothing while no wait is for text. */
-  chunk(): void {
+  noteChunk(): void {
     const { text, echo, observer } = this.port;
-    observer.output();
+    observer.noteOutput();
     // A cursor within this chunk is the start of the command that entered it.
     if (text.alternate && !this.wasAlternate) this.alternateFrom = text.offset - 1;
     this.wasAlternate = text.alternate;
     echo.update();
-    for (const waiter of [...this.waiters]) this.scan(waiter, (scan) => scan.scan());
+    for (const waiter of [...this.waiters]) this.searchOutput(waiter, (scan) => scan.scan());
   }
 
   /** History drops lines. Runs per slice of a flood; costs nothing while no wait is for text. */
-  retired(lines: RetiredLines): void {
+  noteRetired(lines: RetiredLines): void {
     for (const waiter of [...this.waiters]) {
-      if (waiter.scans.length > 0) this.scan(waiter, (scan) => scan.scanRetired(lines));
+      if (waiter.scans.length > 0) this.searchOutput(waiter, (scan) => scan.scanRetired(lines));
     }
   }
 
   /** Lines from `top` on were erased and are printed again. */
-  erased(top: number): void {
-    for (const { scans } of this.waiters) for (const { scan } of scans) scan.erased(top);
+  noteErased(top: number): void {
+    for (const { scans } of this.waiters) for (const { scan } of scans) scan.noteErased(top);
   }
 
   /** The terminal bell rang; `offset` is the output so far. */
-  bell(offset: number): void {
+  noteBell(offset: number): void {
     this.lastBell = offset;
     for (const waiter of [...this.waiters]) {
-      if (wants(waiter, "bell") && offset >= waiter.since) waiter.settle("bell");
+      if (hasCondition(waiter, "bell") && offset >= waiter.since) waiter.settle("bell");
     }
   }
 
   /** The agent in the foreground has changed its state, or is another. */
-  agentChanged(agent: AgentInfo | null): void {
+  noteAgentChange(agent: AgentInfo | null): void {
     for (const waiter of agent === null ? [] : [...this.waiters]) {
       const { anyOf } = waiter.request;
       if (agent !== null && anyOf.some((each) => each.type === "agent" && each.state === agent.state))
@@ -186,10 +186,10 @@ export class Waiters {
   }
 
   /** The program has ended and its records are closed: nothing more can come. */
-  exited(): void {
-    this.port.observer.touched();
+  noteExit(): void {
+    this.port.observer.noteChange();
     for (const waiter of [...this.waiters]) {
-      this.lineEnded(waiter);
+      this.settleOpenMatch(waiter);
       waiter.settle("exited");
     }
   }
@@ -200,7 +200,7 @@ export class Waiters {
     for (const waiter of [...this.waiters]) waiter.fail(reason);
   }
 
-  private begin(request: WaitRequest, since: number, scans: readonly Scan[]): Promise<WaitOutcome> {
+  private startWait(request: WaitRequest, since: number, scans: readonly TextScan[]): Promise<WaitOutcome> {
     const { clock, observer } = this.port;
     const ending = new Wait<WaitOutcome>({ signal: request.signal }, () => this.outcome("cancelled"));
     const types = request.anyOf.map((condition) => condition.type);
@@ -211,11 +211,11 @@ export class Waiters {
       deadline: clock.now() + Math.min(MAX_WAIT_MS, request.maxWaitMs),
       scans,
       idleMs: Math.min(...request.anyOf.map((each) => (each.type === "idle" ? each.ms : Number.POSITIVE_INFINITY))),
-      states: new Set(types.filter((type) => stateConditions.has(type))),
+      stateConditions: new Set(types.filter((type) => stateConditions.has(type))),
       ports: null,
       isOpen: false,
       watchState: () => {
-        watching ??= observer.watch((state) => this.stateSeen(waiter, state));
+        watching ??= observer.watch((state) => this.handleState(waiter, state));
       },
       warnings: [],
       settle: (decidedBy, extra) => {
@@ -232,9 +232,9 @@ export class Waiters {
     });
     this.judgeNow(waiter);
     if (ending.isOver) return ending.promise;
-    if (request.maxWaitMs === 0) this.timeUp(waiter);
+    if (request.maxWaitMs === 0) this.handleDeadline(waiter);
     else {
-      if (waiter.states.size > 0) waiter.watchState();
+      if (waiter.stateConditions.size > 0) waiter.watchState();
       this.alarm.set(Math.min(waiter.deadline, this.idleAt(waiter)));
     }
     return ending.promise;
@@ -244,24 +244,24 @@ export class Waiters {
   private judgeNow(waiter: Waiter): void {
     const { log, observer, activity } = this.port;
     const { commandId, anyOf } = waiter.request;
-    this.scan(waiter, (scan) => scan.scan());
+    this.searchOutput(waiter, (scan) => scan.scan());
     // A check finds the agent's present state.
-    if (this.waiters.has(waiter) && wants(waiter, "agent")) observer.observe();
+    if (this.waiters.has(waiter) && hasCondition(waiter, "agent")) observer.observe();
     for (const { type } of anyOf) {
       if (!this.waiters.has(waiter)) return;
       if (type === "command_finished") {
         const record = commandId === undefined ? this.finishedSince(waiter.since) : log.get(commandId);
-        if (record !== null && record.state !== "running") this.finished(waiter, record);
-      } else if (type === "port") this.portNow(waiter, false);
-      else if (type === "agent") this.agentChanged(this.port.agent?.() ?? null);
+        if (record !== null && record.state !== "running") this.settleFinished(waiter, record);
+      } else if (type === "port") this.checkPorts(waiter, false);
+      else if (type === "agent") this.noteAgentChange(this.port.agent?.() ?? null);
       else if (type === "bell" && this.lastBell > waiter.since) waiter.settle("bell");
       else if (type === "idle" && activity.idleMs() >= waiter.idleMs) waiter.settle("idle");
     }
     if (!this.waiters.has(waiter)) return;
-    const state = waiter.states.size > 0 || wants(waiter, "exited") ? observer.observeAtPause() : null;
-    if (state !== null) this.stateSeen(waiter, state);
+    const state = waiter.stateConditions.size > 0 || hasCondition(waiter, "exited") ? observer.observeAtPause() : null;
+    if (state !== null) this.handleState(waiter, state);
     // After the child has ended nothing can be awaited, whatever was requested.
-    else if (observer.exited) waiter.settle("exited");
+    else if (observer.hasExited) waiter.settle("exited");
   }
 
   /** The newest command that ended after `since`. */
@@ -271,42 +271,42 @@ export class Waiters {
     return ended !== null && ended.output_end !== null && ended.output_end > since ? ended : null;
   }
 
-  private commandFinished(record: CommandRecord): void {
+  private handleCommandEnd(record: CommandRecord): void {
     for (const waiter of [...this.waiters]) {
-      this.lineEnded(waiter);
+      this.settleOpenMatch(waiter);
       const { commandId } = waiter.request;
-      if (!wants(waiter, "command_finished") || (commandId !== undefined && commandId !== record.id)) continue;
-      this.finished(waiter, record);
+      if (!hasCondition(waiter, "command_finished") || (commandId !== undefined && commandId !== record.id)) continue;
+      this.settleFinished(waiter, record);
     }
   }
 
   /** A ready or occupied port decides before the end of the command that should open it. */
-  private finished(waiter: Waiter, record: CommandRecord): void {
-    if (!this.portNow(waiter, true, record)) waiter.settle("command_finished", { command: record });
+  private settleFinished(waiter: Waiter, record: CommandRecord): void {
+    if (!this.checkPorts(waiter, true, record)) waiter.settle("command_finished", { command: record });
   }
 
   private watchPorts(waiter: Waiter, ending: Wait<WaitOutcome>): void {
     const { anyOf, commandId } = waiter.request;
     const ports: PortCondition[] = anyOf.filter((each) => each.type === "port");
     if (ports.length === 0) return;
-    waiter.ports = this.ports.watch(this.port.processes(commandId), ports, (finding) =>
-      this.portFound(waiter, finding),
+    waiter.ports = this.portWatches.watch(this.port.processes(commandId), ports, (finding) =>
+      this.handlePortFinding(waiter, finding),
     );
     ending.own(waiter.ports);
   }
 
   /** Checks the ports of a wait. @returns whether that ended it */
-  private portNow(waiter: Waiter, last: boolean, command?: CommandRecord): boolean {
+  private checkPorts(waiter: Waiter, last: boolean, command?: CommandRecord): boolean {
     const finding = waiter.ports?.find(last) ?? null;
     if (finding === null) return false;
     if (command !== undefined && finding.kind === "unsupported") return false;
-    this.portFound(waiter, finding, command);
+    this.handlePortFinding(waiter, finding, command);
     return !this.waiters.has(waiter);
   }
 
-  private portFound(waiter: Waiter, finding: PortFinding, command?: CommandRecord): void {
+  private handlePortFinding(waiter: Waiter, finding: PortFinding, command?: CommandRecord): void {
     if (finding.kind === "unsupported") {
-      this.portUnknown(waiter, finding.port, finding.reason);
+      this.handleUnknownPort(waiter, finding.port, finding.reason);
       return;
     }
     const { kind, port, owner } = finding;
@@ -323,7 +323,7 @@ export class Waiters {
   }
 
   /** Ends the wait if no other condition remains; else adds a warning to its answer. */
-  private portUnknown(waiter: Waiter, port: number, why: string): void {
+  private handleUnknownPort(waiter: Waiter, port: number, why: string): void {
     const reason = `the listener on port ${port} cannot be identified: ${why}; wait for a text, or use any_owner: true`;
     if (waiter.request.anyOf.every(({ type }) => type === "port" || endConditions.has(type))) {
       waiter.settle("unsupported", { reason });
@@ -334,34 +334,34 @@ export class Waiters {
     waiter.ports = null;
   }
 
-  private timeUp(waiter: Waiter): void {
-    if (this.lineEnded(waiter) || this.portNow(waiter, true)) return;
+  private handleDeadline(waiter: Waiter): void {
+    if (this.settleOpenMatch(waiter) || this.checkPorts(waiter, true)) return;
     const { warning = null } = waiter.ports ?? {};
     if (warning !== null) waiter.warnings.push(warning);
     waiter.settle("timeout");
   }
 
-  private stateSeen(waiter: Waiter, state: ProgramState): void {
-    if (state.state === "exited" && !this.lineEnded(waiter)) waiter.settle("exited", { state });
+  private handleState(waiter: Waiter, state: ProgramState): void {
+    if (state.state === "exited" && !this.settleOpenMatch(waiter)) waiter.settle("exited", { state });
     if (!state.settled) return;
     const holds = state.state;
-    if (holds === "running" || this.lineEnded(waiter)) return;
-    if (waiter.states.has(holds)) waiter.settle(holds, { state });
+    if (holds === "running" || this.settleOpenMatch(waiter)) return;
+    if (waiter.stateConditions.has(holds)) waiter.settle(holds, { state });
     // A full-screen program at rest waits for input too; the state in the answer distinguishes them.
-    else if (holds === "fullscreen" && waiter.states.has("waiting_for_input"))
+    else if (holds === "fullscreen" && waiter.stateConditions.has("waiting_for_input"))
       waiter.settle("waiting_for_input", { state });
   }
 
-  private timePassed(): void {
+  private handleTimer(): void {
     const now = this.port.clock.now();
     let next = Number.POSITIVE_INFINITY;
     const lineRestAt = this.lineRestAt(now);
     for (const waiter of [...this.waiters]) {
       const idleAt = this.idleAt(waiter);
       const restAt = waiter.isOpen ? lineRestAt : Number.POSITIVE_INFINITY;
-      if (now >= restAt && this.lineEnded(waiter)) continue;
+      if (now >= restAt && this.settleOpenMatch(waiter)) continue;
       if (now >= idleAt) waiter.settle("idle");
-      else if (now >= waiter.deadline) this.timeUp(waiter);
+      else if (now >= waiter.deadline) this.handleDeadline(waiter);
       else next = Math.min(next, idleAt, restAt, waiter.deadline);
     }
     this.alarm.set(next);
@@ -376,8 +376,8 @@ export class Waiters {
   }
 
   /** The line of an open match does not continue. @returns whether that ended the wait */
-  private lineEnded(waiter: Waiter): boolean {
-    if (waiter.isOpen) this.scan(waiter, (scan) => scan.scan(true));
+  private settleOpenMatch(waiter: Waiter): boolean {
+    if (waiter.isOpen) this.searchOutput(waiter, (scan) => scan.scan(true));
     return !this.waiters.has(waiter);
   }
 
@@ -385,7 +385,7 @@ export class Waiters {
     return this.port.activity.lastAt + waiter.idleMs;
   }
 
-  private scan(waiter: Waiter, look: (scan: OutputScan) => ScanMatch | null): void {
+  private searchOutput(waiter: Waiter, look: (scan: OutputScan) => ScanMatch | null): void {
     for (const { type, scan } of waiter.scans) {
       let found: ScanMatch | null;
       try {
@@ -425,6 +425,6 @@ export class Waiters {
   }
 }
 
-function wants(waiter: Waiter, type: Condition["type"]): boolean {
+function hasCondition(waiter: Waiter, type: Condition["type"]): boolean {
   return waiter.request.anyOf.some((condition) => condition.type === type);
 }

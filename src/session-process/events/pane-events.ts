@@ -46,11 +46,11 @@ export function recordPane(options: PaneEventsOptions): Disposable {
   /** Commands that the history may store: no other text is recorded. */
   const recordable = new Set<number>();
   const history = new ShellHistory(log, {
-    typedByPerson: () => true,
+    isTypedByPerson: () => true,
     isPrivate: () => options.isPrivate(),
-    begun: ({ record: { id } }) => void recordable.add(id),
-    ended: () => {},
-    left: (id) => void recordable.delete(id),
+    onBegin: ({ record: { id } }) => void recordable.add(id),
+    onEnd: () => {},
+    onLeave: (id) => void recordable.delete(id),
   });
   const commandOf = ({ id, command, cwd }: CommandRecord): Pick<EventDetails, "command" | "command_id" | "cwd"> => {
     const isKept = settings.history !== "off" && recordable.has(id);
@@ -149,7 +149,7 @@ class StateWatch implements Disposable {
   private check(now: number): void {
     const { pane, state: was } = this;
     this.state = pane.state();
-    const driven = pane.inputFrom === "api" ? { driven: true } : {};
+    const driven = pane.newestInputSource === "api" ? { driven: true } : {};
     if (this.state !== was) this.record({ event: "state_changed", state: this.state, was, ...driven });
     this.options.stateChecked(this.state);
     this.checkPorts();

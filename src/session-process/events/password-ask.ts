@@ -52,7 +52,7 @@ export class PasswordAsk {
     }
     const agent = this.drivenBy;
     const isOver = this.tries >= MAX_TRIES || (this.end !== null && this.end !== "answered");
-    if (this.pending === null && !isOver && agent !== null && pane.inputFrom !== "person") void this.ask(agent);
+    if (this.pending === null && !isOver && agent !== null && pane.newestInputSource !== "person") void this.ask(agent);
   }
 
   /** Another session has the pane: it shows the question instead. */

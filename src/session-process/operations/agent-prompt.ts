@@ -101,12 +101,12 @@ async function deliver(
   try {
     const data = OPEN_END.test(text) ? `${text} ` : text;
     const typed = decodeFor(pane, { data, encoding: "utf8", submit: true, paste: true });
-    const { inputs } = pane.agent;
+    const { inputCount } = pane.agent;
     await typeInto(pane, { text: typed.text, enter: null });
     const shown = await until(pane, delivery_ms, async () => composerHolds(await screenOf(pane), text));
     const stopped = shown === "over" ? null : await untilSettled(pane, text);
     const why = shown === "over" ? "it did not show the text" : stopped;
-    const isOthers = pane.agent.inputs !== inputs + 1;
+    const isOthers = pane.agent.inputCount !== inputCount + 1;
     if (why !== null || isOthers || typed.enter === null) {
       const reason = isOthers ? "someone else typed meanwhile" : why;
       return is("not_delivered", `${reason}: Enter was not pressed, and the text may be in its input box`);
@@ -199,7 +199,7 @@ async function requireReady(pane: Pane): Promise<AgentInfo> {
     const reason = `the input box of ${info.name} is not empty, or shows a menu: '${text.trim().slice(0, 60)}'`;
     throw new WshError("composer_not_empty", reason, { agent: info });
   }
-  if (read.kind === "absent" && (marked.has(info.name) || pane.agent.isTypedInto)) {
+  if (read.kind === "absent" && (marked.has(info.name) || pane.agent.hasUnsentText)) {
     const problem = marked.has(info.name)
       ? `the input box of ${info.name} is not on the screen`
       : `something was typed into ${info.name} and not sent, and its input box cannot be read`;

@@ -3,7 +3,7 @@
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { stillRunning } from "../../pane/commands/step-results.ts";
-import { drained } from "../../pane/output/drained.ts";
+import { awaitDrained } from "../../pane/output/drained.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { cutOutput, cutToEnd } from "../../pane/text/cut-output.ts";
 import { unsavedSince } from "../../pane/text/own-cursor.ts";
@@ -170,9 +170,9 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     outputLimit: input.output_limit ?? DEFAULT_OUTPUT_LIMIT,
     readyLimit: input.output_limit ?? READY_OUTPUT_LIMIT,
     byProgram: context.caller.kind !== "cli" || agentOfCaller(context.caller) !== null,
-    hidden: pane.commands.hides(context.caller),
-    inTime: () => requireInTime(context.deadline),
-    typing: () => witness?.beforeTyping(ownerOf(context.caller)) ?? null,
+    isHidden: pane.commands.hidesFromHistory(context.caller),
+    requireInTime: () => requireInTime(context.deadline),
+    beforeTyping: () => witness?.beforeTyping(ownerOf(context.caller)) ?? null,
     signal,
   });
   await witness?.whenSettled();
@@ -206,7 +206,7 @@ async function processWait(
   await stepFilters(input, [{}]);
   const asked = new AbortController();
   const leavesAsking = input.asking_ms !== undefined && input.on_timeout === "leave" && until === undefined;
-  using _asking = leavesAsking ? pane.commands.whenAsking(input.asking_ms ?? 0, () => asked.abort()) : null;
+  using _asking = leavesAsking ? pane.commands.onAsking(input.asking_ms ?? 0, () => asked.abort()) : null;
   const waited = await pane.commands.wait({
     anyOf: [
       ...(until ?? []).map(conditionsFor(context.leasedPort)),
@@ -221,12 +221,12 @@ async function processWait(
   const outcome = isLeft ? { ...waited, decidedBy: "timeout" as const } : waited;
   const over = pane.exit !== null;
   // A background call has no waiting caller, however soon the program ends.
-  if (input.max_wait_ms === 0 || until !== undefined) pane.lifetime.abandoned();
-  if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.abandoned();
+  if (input.max_wait_ms === 0 || until !== undefined) pane.lifetime.noteAbandoned();
+  if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.noteAbandoned();
   if (outcome.decidedBy === "cancelled")
     throw new WshError("cancelled", "the wait was cancelled; the program keeps running");
   if (outcome.decidedBy === "timeout" && input.on_timeout !== "leave") await stopProgram(pane, input.on_timeout);
-  if (until !== undefined && pane.exit === null) await drained(() => pane.outputCursor);
+  if (until !== undefined && pane.exit === null) await awaitDrained(() => pane.outputCursor);
   const record = pane.commands.log.last();
   const retained = (record === null ? null : pane.commands.log.output(record.id)) ?? { head: [], tail: [], omitted: 0 };
   const { exit } = pane;
@@ -287,7 +287,7 @@ async function withRequestedOutput(
  * States until when an ended program's separate session can be read, and extends that time if the result is partial.
  */
 function readable(pane: Pane, result: StepResult, extend: boolean): StepResult {
-  if (pane.exit !== null && extend && isPartial(result)) pane.lifetime.abandoned();
+  if (pane.exit !== null && extend && isPartial(result)) pane.lifetime.noteAbandoned();
   const { readableUntil } = pane.lifetime;
   return readableUntil === null ? result : { ...result, readable_until: new Date(readableUntil).toISOString() };
 }
@@ -296,7 +296,7 @@ function readable(pane: Pane, result: StepResult, extend: boolean): StepResult {
 async function stopProgram(pane: Pane, how: "interrupt" | "kill"): Promise<void> {
   pane.signal(how === "interrupt" ? "SIGINT" : "SIGKILL", "foreground");
   const { decidedBy } = await pane.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: STOP_MS });
-  if (decidedBy === "timeout") pane.lifetime.abandoned();
+  if (decidedBy === "timeout") pane.lifetime.noteAbandoned();
 }
 
 async function stopCommand(

@@ -6,7 +6,7 @@
 import * as v from "valibot";
 import type { ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
-import { joined, type TypedInput } from "../../pane/submits.ts";
+import { joinInput, type TypedInput } from "../../pane/submits.ts";
 import { type Finder, regexFinder, textFinder } from "../../pane/waiting/pattern.ts";
 import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
 import type { Caller } from "../../protocol/caller.ts";
@@ -62,7 +62,7 @@ export async function runDialog(
   const from = input.since ?? (await terminal.whenAtRest(() => pane.giveCursor()));
   const [first] = steps;
   const atPrompt = input.since === undefined && commands.log.phase === "prompt" && first?.expected === null;
-  const begunBy = atPrompt ? joined(decodeStep(pane, first.step)) : undefined;
+  const startingInput = atPrompt ? joinInput(decodeStep(pane, first.step)) : undefined;
   const run = (bytes: TypedInput, maxWaitMs: number): Promise<Outcome> =>
     commands.run({
       input: bytes,
@@ -70,7 +70,7 @@ export async function runDialog(
       maxWaitMs,
       outputLimit: input.output_limit,
       since: from,
-      begunBy,
+      startingInput,
       signal,
     });
   const nothing = { text: new Uint8Array(), enter: null };
@@ -96,9 +96,9 @@ export async function runDialog(
     }
     const next = steps[index + 1];
     const bytes = decodeStep(pane, step);
-    const isTyped = joined(bytes).length > 0;
+    const isTyped = joinInput(bytes).length > 0;
     if (isTyped) begin();
-    await commands.hide(caller, joined(bytes));
+    await commands.hideFromHistory(caller, joinInput(bytes));
     if (next === undefined) {
       if (input.until !== undefined) {
         const since = isTyped ? await terminal.whenAtRest(() => pane.giveCursor()) : counted;
@@ -143,7 +143,7 @@ async function checked(
   const given = [...(isTyped ? [first] : []), ...(input.steps ?? [])];
   const steps: DialogRunStep[] = [];
   for (const [at, step] of given.entries()) {
-    const bytes = joined(decodeStep(pane, step));
+    const bytes = joinInput(decodeStep(pane, step));
     if (step.expect === undefined && bytes.length === 0) {
       throw new WshError("invalid_request", `step ${at} has nothing to expect or type`);
     }

@@ -27,7 +27,7 @@ export async function offer(
   pane.requireRunning();
   const line = cleanLine(text);
   const waits = after_command && pane.commands.log.phase === "running";
-  const offered = pane.commands.offer({ text: line, maxWaitMs: waits ? OFFER_MS : 0 });
+  const offered = pane.commands.offerLine({ text: line, maxWaitMs: waits ? OFFER_MS : 0 });
   if (agentOfCaller(caller) !== null)
     void offered.then(() => witnessOf(pane)?.offered(line, ownerOf(caller))).catch(() => {});
   if (!waits) await offered;

@@ -119,7 +119,7 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
     const unread = range.dropped === 0 ? null : { searched, reason: `${SCROLLED_OUT}; the plain format has them` };
     return { ...(await filteredOutput(pane, { ...range, ...placeOf(pane), unread }, input, query, signal)), ...base };
   }
-  using stored = pane.commands.log.stored(id);
+  using stored = pane.commands.log.storedOutput(id);
   if (stored === null) throw new WshError("command_not_found", `pane '${pane.id}' keeps no output of command ${id}`);
   const { output_cursor } = placeOf(pane);
   const reading = await readOutput(stored, query, input.max_bytes, signal, overwrittenIn(pane, id));
@@ -129,7 +129,7 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
 /** @throws WshError invalid_request if the exact bytes of the command's output are unknown */
 function rawOutput(pane: Pane, id: number): Output {
   const { exit_code, first_line_id } = pane.commands.log.require(id);
-  const base64 = Buffer.from(pane.commands.raw.of(id)).toString("base64");
+  const base64 = Buffer.from(pane.commands.rawOutputs.outputOf(id)).toString("base64");
   return { base64, output_cursor: placeOf(pane).output_cursor, omitted_bytes: 0, exit_code, first_line_id };
 }
 
@@ -193,7 +193,7 @@ async function filteredOutput(
 function overwrittenOf(pane: Pane, { lines }: Rows, { since }: Filter): ReadonlyMap<number, readonly string[]> {
   const places = new Map(lines.map(({ id }, index) => [id, index + 1]));
   const textsByLine = new Map<number, string[]>();
-  for (const { line, text } of pane.commands.overwritten.since(since ?? 0)) {
+  for (const { line, text } of pane.commands.overwritten.textsSince(since ?? 0)) {
     const place = places.get(line);
     if (place !== undefined) textsByLine.set(place, [...(textsByLine.get(place) ?? []), text]);
   }

@@ -2,7 +2,7 @@
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
-import { joined } from "../../pane/submits.ts";
+import { joinInput } from "../../pane/submits.ts";
 import { unsavedSince } from "../../pane/text/own-cursor.ts";
 import type { Caller } from "../../protocol/caller.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -87,7 +87,7 @@ async function runOnce(
   const typed = decodeFor(pane, { ...input, data: input.input, encoding: "utf8", paste: false });
   await pane.commands.promptShown(signal);
   requireInTime(deadline);
-  await pane.commands.hide(caller, joined(typed));
+  await pane.commands.hideFromHistory(caller, joinInput(typed));
   return pane.commands.run({
     input: typed,
     timeoutMs: input.timeout_ms,
@@ -95,7 +95,7 @@ async function runOnce(
     outputLimit: input.output_limit,
     since: input.since,
     signal,
-    inTime: () => requireInTime(deadline),
+    requireInTime: () => requireInTime(deadline),
   });
 }
 

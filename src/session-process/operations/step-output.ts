@@ -4,7 +4,7 @@
  */
 
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
-import { byLine } from "../../pane/output/overwritten.ts";
+import { groupByLine } from "../../pane/output/overwritten.ts";
 import { type OutputReading, readOutput } from "../../pane/output/read-output.ts";
 import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
@@ -23,29 +23,29 @@ export async function stepOutput<R extends StepResult>(
 ): Promise<R> {
   if (result.state === "skipped") return result;
   using stored = storedOf(pane, result);
-  const { total } = stored;
+  const { totalLines } = stored;
   const succeeded = result.state === "finished" && result.exit_code === 0;
   if (mode === "none" || (mode === "on_failure" && succeeded)) {
-    return { ...result, output: "", omitted_lines: 0, total_lines: total };
+    return { ...result, output: "", omitted_lines: 0, total_lines: totalLines };
   }
   if (query !== null) {
     const reading = await readOutput(stored, query, limit, signal, overwrittenIn(pane, result.command_id));
     const { matches } = reading;
     const counted = present({ matches });
-    const shown = { output: reading.text, omitted_lines: reading.omittedLines, ...counted, total_lines: total };
+    const shown = { output: reading.text, omitted_lines: reading.omittedLines, ...counted, total_lines: totalLines };
     return { ...incomplete(reading.missing), ...result, ...shown };
   }
   if (result.omitted_lines === 0) return result;
-  return { ...incomplete(stored.missing({ from: 1, to: total })), ...result, total_lines: total };
+  return { ...incomplete(stored.missingIn({ from: 1, to: totalLines })), ...result, total_lines: totalLines };
 }
 
 /** A command's overwritten output, by line. */
-export function overwrittenIn(pane: Pane, id: number | null): ReturnType<typeof byLine> {
+export function overwrittenIn(pane: Pane, id: number | null): ReturnType<typeof groupByLine> {
   const record = id === null ? null : pane.commands.log.get(id);
   if (record === null) return new Map();
   const { output_start, first_line_id: first, last_line_id: last } = record;
-  const texts = pane.commands.overwritten.since(output_start);
-  return byLine(
+  const texts = pane.commands.overwritten.textsSince(output_start);
+  return groupByLine(
     texts.filter(({ line }) => line >= first && (last === null || line <= last)),
     first,
   );
@@ -68,12 +68,12 @@ export async function withPortHolder<R extends StepResult>(
 /** Unreadable parts of a reading, in the form for results. */
 export function incomplete(missing: OutputReading["missing"]) {
   if (missing === null) return {};
-  return { incomplete: true, searched: missing.searched, reason: missing.because } as const;
+  return { incomplete: true, searched: missing.searched, reason: missing.reason } as const;
 }
 
 /** A step without a record has only the text of its result. */
 function storedOf(pane: Pane, { command_id: id, output, omitted_lines: omitted }: StepResult): StoredOutput {
-  const recorded = id === null ? null : pane.commands.log.stored(id);
+  const recorded = id === null ? null : pane.commands.log.storedOutput(id);
   if (recorded !== null) return recorded;
   const lines = output === "" ? [] : output.split("\n");
   const why = "no command was recorded; only the beginning and end of the output were kept";

@@ -149,7 +149,7 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
 /** Whether an agent reports its own state, or nothing that is accepted: the call itself names the reporting process. */
 function isOfItself({ locals }: SessionParts, by: Pick<PeerRequest, "caller" | "input">, pane: string): boolean {
   const { pid } = parse(ReportSchema, by.input);
-  const reported = typeof pid === "number" ? locals.get(pane)?.pane.agent.reportedBy(pid) : undefined;
+  const reported = typeof pid === "number" ? locals.get(pane)?.pane.agent.agentFor(pid) : undefined;
   return reported === undefined || reported === agentOfCaller(by.caller);
 }
 

@@ -2,8 +2,8 @@
  * Operations on a terminal's contents and input: screen, history, input, clear. Answers are made between two chunks, so
  * that a screen and its cursor agree. Soft-wrapped rows are one line for `grep` and rows for everything else.
  */
-import { isText, unreadBy } from "../../pane/state/reading.ts";
-import { joined } from "../../pane/submits.ts";
+import { isText, unreadReason } from "../../pane/state/reading.ts";
+import { joinInput } from "../../pane/submits.ts";
 import { requireOwnCursor } from "../../pane/text/own-cursor.ts";
 import { agentOfCaller } from "../../protocol/owner.ts";
 import { cleanPaste } from "../../protocol/pasted-text.ts";
@@ -40,7 +40,7 @@ export const terminalHandlers: Pick<
   },
   "session.reset": async (pane) => {
     const { terminal } = pane;
-    const echoes = pane.exit === null && (await pane.commands.lostEcho.mend());
+    const echoes = pane.exit === null && (await pane.commands.lostEcho.restoreEcho());
     return terminal.whenAtRest(() => {
       const isEchoOn = echoes || (lacksPlainEcho(pane) && pane.secrets.switchEchoOn());
       const mended = [...terminal.disruptiveModes, ...(isEchoOn ? [NO_ECHO] : [])];
@@ -52,12 +52,12 @@ export const terminalHandlers: Pick<
   "input.send": async (pane, input, { caller }) => {
     pane.requireRunning();
     const typed = decodeFor(pane, input);
-    const bytes = joined(typed);
+    const bytes = joinInput(typed);
     // All or nothing.
     pane.commands.cookedLine.requireFits(bytes);
     const since = await pane.terminal.whenAtRest(() => pane.giveCursor());
-    await pane.commands.hide(caller, bytes);
-    const unread = isText(bytes) ? unreadBy(pane.commands.state()) : null;
+    await pane.commands.hideFromHistory(caller, bytes);
+    const unread = isText(bytes) ? unreadReason(pane.commands.state()) : null;
     await typeInto(pane, typed);
     const warnings = unread === null ? {} : { warnings: [unread] };
     return { bytes: bytes.length, since, output_cursor: pane.giveCursor(), ...warnings };
@@ -67,7 +67,7 @@ export const terminalHandlers: Pick<
     const { text, ...pasted } = buffers.forPaste(buffer, agentOfCaller(caller) !== null);
     if (deletes) buffers.requireChangeable(pasted.name);
     const typed = decodeFor(pane, { data: cleanPaste(text), encoding: "utf8", submit: false, paste: true });
-    pane.commands.cookedLine.requireFits(joined(typed));
+    pane.commands.cookedLine.requireFits(joinInput(typed));
     await typeInto(pane, typed);
     if (deletes) buffers.remove(pasted.name);
     return pasted;

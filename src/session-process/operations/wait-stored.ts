@@ -42,9 +42,9 @@ export async function searchStored(
     if (isCut && start === null) continue;
     const from = isCut && start !== null ? start.line - first_line_id + 1 : 1;
     const skip = isCut && start !== null ? start.index : 0;
-    using stored = log.stored(id);
+    using stored = log.storedOutput(id);
     let due = performance.now() + SLICE_MS;
-    for (const { first, lines } of stored?.parts({ from, to: Math.min(gone, stored.total) }) ?? []) {
+    for (const { first, lines } of stored?.readRange({ from, to: Math.min(gone, stored.totalLines) }) ?? []) {
       searchedLines += lines.length;
       for (const [at, line] of lines.entries()) {
         const begin = first + at === from ? skip : 0;

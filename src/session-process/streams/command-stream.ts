@@ -68,7 +68,7 @@ export class CommandStream {
         },
       });
     }
-    if (id !== null) pane.lifetime.followed();
+    if (id !== null) pane.lifetime.releaseFollowerHold();
     return {};
   }
 
@@ -89,7 +89,7 @@ export class CommandStream {
     }
     peer.sendBytes(messageTypes.output, encoder.encode(text));
     const { pending } = peer.outbox;
-    if (pending > BEHIND_BYTES && this.mayHold) this.outputHold ??= local.pane.hold();
+    if (pending > BEHIND_BYTES && this.mayHold) this.outputHold ??= local.pane.holdOutput();
     this.dropping = pending > MAX_PENDING_BYTES;
   }
 

@@ -71,9 +71,9 @@ class FakePane {
       lineage: (pid) => this.processes.get(pid) ?? null,
       pid: () => 10,
       foreground: () => this.foreground[0] ?? null,
-      look: () => this.look(),
+      checkForeground: () => this.look(),
       busyChild: () => this.busy,
-      changed: (agent) => void this.told.push(agent),
+      onChange: (agent) => void this.told.push(agent),
     });
   }
 
@@ -84,7 +84,7 @@ class FakePane {
       return { ...found, group: this.foreground[0] ?? 0, activity: "reading_tty" as const };
     };
     const members = this.foreground.filter((pid) => this.processes.has(pid)).map(facts);
-    this.watch.observed(
+    this.watch.noteObservation(
       { group: this.foreground[0] ?? 0, shellGroup: 10, members, ancestors: this.ancestors.map(facts), unread: 0 },
       {
         state: "waiting_for_input",
@@ -107,13 +107,13 @@ class FakePane {
   /** The program prints for this long. */
   print(ms: number): void {
     for (let at = 0; at < ms; at += 200) {
-      this.watch.output();
+      this.watch.noteOutput();
       this.clock.pass(200);
     }
   }
 
   type(text: string): void {
-    this.watch.input(new TextEncoder().encode(text));
+    this.watch.noteInput(new TextEncoder().encode(text));
   }
 
   hook(agent: string, event: string, payload: object = {}, pid = 30): unknown {
@@ -159,7 +159,7 @@ describe("hooks", () => {
     expect(pane.state).toBe("done");
     pane.clock.pass(60_000);
     expect(pane.state).toBe("done");
-    pane.watch.announced({ kind: "notification", by: "OSC 9", text: "waiting for your input" });
+    pane.watch.noteAnnouncement({ kind: "notification", by: "OSC 9", text: "waiting for your input" });
     pane.clock.pass(1_000);
     expect(pane.state).toBe("done");
     pane.type("t");
@@ -313,7 +313,7 @@ describe("without hooks", () => {
     pane.run(claude);
     const announce = (data: string): void => {
       const attention = parseOsc9(data);
-      if (attention !== null) pane.watch.announced(attention);
+      if (attention !== null) pane.watch.noteAnnouncement(attention);
       pane.clock.pass(0);
     };
     // Cleared at the start: no effect.
@@ -340,7 +340,7 @@ describe("without hooks", () => {
     const pane = new FakePane();
     pane.processes.set(20, claude);
     pane.foreground = [20];
-    pane.watch.announced({ kind: "notification", by: "OSC 777", text: "trust this folder?" });
+    pane.watch.noteAnnouncement({ kind: "notification", by: "OSC 777", text: "trust this folder?" });
     pane.clock.pass(0);
     expect(pane.watch.info).toMatchObject({ name: "claude", state: "needs_input", source: "notification" });
   });

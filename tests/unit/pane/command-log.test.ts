@@ -18,7 +18,7 @@ function recording(limits?: CommandLogLimits) {
   let holds: boolean | null = true;
   const log = new CommandLog({ text, clock: systemClock, cwd: () => "/home", shellHoldsTerminal: () => holds }, limits);
   const mark = (kind: ShellMark["kind"], more: Partial<ShellMark> = {}): void =>
-    log.mark({
+    log.handleMark({
       kind,
       verified: true,
       exitCode: null,
@@ -92,7 +92,7 @@ describe("a command record", () => {
         state = record.state;
       },
     };
-    new CommandFollower({ log, text, id: log.last()?.id ?? 0, sink, ended: () => {} });
+    new CommandFollower({ log, text, id: log.last()?.id ?? 0, sink, onEnd: () => {} });
     expect(state).toBe("");
     mark("B");
     expect([got, state]).toEqual(["one\ntwo\n", "finished"]);
@@ -211,13 +211,13 @@ describe("a command record", () => {
   test("ends with the child, with the child's code and never an invented one", () => {
     const { log, begin } = recording();
     begin("exit 3");
-    log.exited({ code: 3, signal: null });
+    log.handleExit({ code: 3, signal: null });
     expect(log.last()).toMatchObject({ state: "finished", exit_code: 3 });
     begin("sleep 60");
-    log.exited({ code: null, signal: "SIGKILL" });
+    log.handleExit({ code: null, signal: "SIGKILL" });
     expect(log.last()).toMatchObject({ state: "finished", exit_code: null, signal: "SIGKILL" });
     begin("sleep 60");
-    log.exited({ code: null, signal: null });
+    log.handleExit({ code: null, signal: null });
     expect(log.last()).toMatchObject({ state: "lost", exit_code: null });
   });
 
@@ -231,9 +231,9 @@ describe("a command record", () => {
     mark("A", forged);
     mark("B", forged);
     expect(log.last()).toMatchObject({ state: "running", verified: true });
-    expect(log.inner).toBe("prompt");
+    expect(log.innerPhase).toBe("prompt");
     mark("C", forged);
-    expect(log.inner).toBe("running");
+    expect(log.innerPhase).toBe("running");
     expect(log.list()).toHaveLength(2);
     mark("D", { exitCode: 1 });
     prompt();
@@ -244,11 +244,11 @@ describe("a command record", () => {
     const { text, log, mark, prompt } = recording();
     prompt();
     text.print("exec fish\n");
-    log.replaced();
+    log.handleReplacement();
     // The person's own PS0 prints C, too, before ours.
     mark("C", forged);
     mark("C", { offset: text.offset + 30 });
-    log.replaced();
+    log.handleReplacement();
     expect(log.list()).toMatchObject([{ command: "exec fish", state: "replaced", exit_code: null, verified: true }]);
     const [{ output_start, output_end } = { output_start: 1, output_end: 0 }] = log.list();
     expect(output_end).toBeGreaterThanOrEqual(output_start);
@@ -265,7 +265,7 @@ describe("a command record", () => {
     const first = text.position().line;
     for (let n = 0; n < 1_000; n++) text.print(`line ${n}\n`);
     for (let n = 0; n < 900; n += 100) {
-      log.retired(retired(Array.from({ length: 100 }, (_, at) => [first + n + at, `line ${n + at}`])));
+      log.noteRetired(retired(Array.from({ length: 100 }, (_, at) => [first + n + at, `line ${n + at}`])));
     }
     text.forgotten = first + 900;
     mark("D", { exitCode: 0 });
@@ -282,9 +282,9 @@ describe("a command record", () => {
     begin("long");
     const { line } = text.position();
     text.print(`${"a".repeat(100)}${"b".repeat(100)}\nend\n`);
-    log.retired(retired([[line, "a".repeat(100)]]));
+    log.noteRetired(retired([[line, "a".repeat(100)]]));
     expect(lines()).toEqual(["a".repeat(100) + "b".repeat(100), "end"]);
-    log.retired(retired([[line, "b".repeat(100)]], false));
+    log.noteRetired(retired([[line, "b".repeat(100)]], false));
     text.forgotten = line + 1;
     mark("D", { exitCode: 0 });
     expect(lines()).toEqual(["a".repeat(100) + "b".repeat(100), "end"]);
@@ -399,7 +399,7 @@ describe("programs' effects on a shell's records", () => {
   test("of two callers at the prompt one types, and the other is refused", async () => {
     await using live = await LivePane.start();
     await live.exec("true");
-    const offers = ["one", "two"].map((text) => live.commands.offer({ text, maxWaitMs: 1_000 }));
+    const offers = ["one", "two"].map((text) => live.commands.offerLine({ text, maxWaitMs: 1_000 }));
     expect(await Promise.allSettled(offers)).toMatchObject([
       { status: "fulfilled" },
       { status: "rejected", reason: { code: "prompt_not_empty" } },

@@ -40,9 +40,9 @@ test.each([
   // Uncounted keys end it as well, and their sequence adds nothing.
   for (const end of ["\r", "\x15", "of a person\r"]) {
     line.noteSent(bytes(x(most)));
-    line.ended(bytes("of a person"));
+    line.noteUncounted(bytes("of a person"));
     expect(fits("x")).toBe(false);
-    line.ended(bytes(end));
+    line.noteUncounted(bytes(end));
     expect(fits(x(most))).toBe(true);
   }
   // A program that reads keys gets everything.

@@ -27,13 +27,13 @@ async function follow(text: string, historyBytes = 64e6): Promise<Followed> {
     ...{ reply: ignored, mark: ignored, crashed: ignored, bell: ignored, title: ignored, cwd: ignored },
     ...{ alternate: ignored, clipboard: ignored, reset: ignored, erased: ignored },
     chunk: () => {
-      paneText.chunk();
-      running?.chunk(true);
-      follower?.chunk();
+      paneText.noteChunk();
+      running?.noteChunk(true);
+      follower?.noteChunk();
     },
     retired: (lines) => {
-      running?.retired(lines);
-      follower?.retired(lines);
+      running?.noteRetired(lines);
+      follower?.noteRetired(lines);
     },
   });
   const paneText = new PaneText(terminal);

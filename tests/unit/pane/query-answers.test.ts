@@ -24,9 +24,9 @@ function asked(doing: ProgramState["doing"], settled: boolean) {
   const answers = new QueryAnswers({
     clock,
     send: (bytes) => void sent.push(Buffer.from(bytes).toString()),
-    endWillBeTold: () => true,
+    expectsReportedEnd: () => true,
     state: () => state,
-    wouldShow: () => false,
+    wouldEcho: () => false,
   });
   answers.add(Buffer.from("answer"));
   const looks = (count: number): void => {
@@ -50,7 +50,7 @@ test("a shell that reads at its next prompt gets none, though it is seen there b
   const { answers, looks, sent } = asked("ready", true);
   looks(2);
   // The prompt: the end of the command is in it.
-  answers.output();
+  answers.noteOutput();
   answers.drop();
   looks(200);
   expect(sent).toEqual([]);

@@ -17,12 +17,12 @@ function session(historyLines = 1_000) {
     {
       reply: () => {},
       chunk: () => {
-        text.chunk();
-        commands.chunk(null);
+        text.noteChunk();
+        commands.noteChunk(null);
       },
       mark: (mark) => {
-        text.note(mark.offset, mark.position);
-        commands.mark({
+        text.notePosition(mark.offset, mark.position);
+        commands.handleMark({
           kind: mark.kind,
           verified: mark.nonce === NONCE,
           exitCode: mark.exitCode,
@@ -32,13 +32,13 @@ function session(historyLines = 1_000) {
           position: text.textPosition(mark.position),
         });
       },
-      bell: () => commands.bell(),
+      bell: () => commands.noteBell(),
       title: () => {},
       cwd: () => {},
       alternate: () => {},
       clipboard: () => {},
       reset: () => {},
-      retired: (lines) => commands.retired(lines),
+      retired: (lines) => commands.noteRetired(lines),
     },
   );
   const text = new PaneText(model);
@@ -166,7 +166,7 @@ describe("fish 4's own marks", () => {
       { command: "echo a; echo 'b'", exit_code: 0, verified: false, cwd: "/tmp/a b", output: ["a", "b"] },
       { command: "false", exit_code: 1, verified: false, output: [] },
     ]);
-    expect(alone.commands.log.verified).toBe(false);
+    expect(alone.commands.log.hasVerifiedMarks).toBe(false);
   });
 
   test("count for nothing beside those of the integration", async () => {

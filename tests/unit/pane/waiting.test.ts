@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../../../src/base/clock.ts";
 
 import { defaultCommandLimits } from "../../../src/pane/commands/commands-port.ts";
 import { EchoTracker, echoLines } from "../../../src/pane/text/echo.ts";
-import { openPieces } from "../../../src/pane/text/masks.ts";
+import { unmaskedParts } from "../../../src/pane/text/masks.ts";
 import { Budget, regexFinder } from "../../../src/pane/waiting/pattern.ts";
 import { FakeText } from "../../support/fake-text.ts";
 import { failure, LivePane } from "../../support/live-pane.ts";
@@ -121,7 +121,7 @@ describe("waiting for silence", () => {
     await clock.pass(200);
     expect(await late).toMatchObject({ decided: "timeout" });
     const open = silence.awaitIdle({ timeoutMs: 5_000, maxWaitMs: 9_000 });
-    silence.exited();
+    silence.noteExit();
     expect(await open).toMatchObject({ decided: "exited" });
     expect(await silence.awaitIdle({ timeoutMs: 0, maxWaitMs: 0 })).toMatchObject({ decided: "exited" });
   });
@@ -143,7 +143,7 @@ describe("the echo of input", () => {
     /** The rest of each line without the echo. */
     const open = () =>
       text.shown.map((line, id) =>
-        openPieces(line.length, 0, echo.masks(id, line))
+        unmaskedParts(line.length, 0, echo.masks(id, line))
           .map(({ start, end }) => line.slice(start, end))
           .join("|"),
       );
@@ -152,7 +152,7 @@ describe("the echo of input", () => {
 
   test("is masked where it appears, also while it is incomplete", () => {
     const { echo, print, open } = tracker("$ ");
-    echo.typed(bytes("echo hello\r"), raw, false);
+    echo.noteInput(bytes("echo hello\r"), raw, false);
     print("echo h");
     expect(open()).toEqual(["$ "]);
     print("ello\nhello\n$ ");
@@ -161,14 +161,14 @@ describe("the echo of input", () => {
 
   test("output that only equals the input is not", () => {
     const { echo, print, open } = tracker("");
-    echo.typed(bytes("hello\n"), cooked, true);
+    echo.noteInput(bytes("hello\n"), cooked, true);
     print("hello\nhello\n");
     expect(open()).toEqual(["", "hello", ""]);
   });
 
   test("text printed over it is output", () => {
     const { text, echo, print, open } = tracker("$ ");
-    echo.typed(bytes("cat notes\r"), raw, false);
+    echo.noteInput(bytes("cat notes\r"), raw, false);
     print("cat notes\n");
     text.shown[0] = "$ name: ";
     expect(open()).toEqual(["$ name: ", ""]);
@@ -176,28 +176,28 @@ describe("the echo of input", () => {
 
   test("several lines at once are found after their prompts", () => {
     const { echo, print, open } = tracker(">>> ");
-    echo.typed(bytes("print(1)\nprint(2)\n"), raw, true);
+    echo.noteInput(bytes("print(1)\nprint(2)\n"), raw, true);
     print("print(1)\n1\n>>> print(2)\n2\n>>> ");
     expect(open()).toEqual([">>> ", "1", ">>> ", "2", ">>> "]);
   });
 
   test("input that a program does not show masks nothing, even where words end alike", () => {
     const { echo, print, open } = tracker("Sure? ");
-    echo.typed(bytes("y\n"), raw, true);
+    echo.noteInput(bytes("y\n"), raw, true);
     print("\nReady\nfine by me\n");
     expect(open()).toEqual(["Sure? ", "Ready", "fine by me", ""]);
   });
 
   test("an echo that does not arrive is given up, however the output arrives", () => {
     const { echo, print } = tracker("");
-    echo.typed(bytes("x"), raw, true);
+    echo.noteInput(bytes("x"), raw, true);
     for (let line = 0; line < 600; line++) print(`${line}\n`);
-    expect(echo.pending).toBe(false);
+    expect(echo.isPending).toBe(false);
   });
 
   test("a password is not remembered", () => {
     const { echo, print, open } = tracker("Password: ");
-    echo.typed(bytes("secret\n"), { canonical: true, echo: false }, true);
+    echo.noteInput(bytes("secret\n"), { canonical: true, echo: false }, true);
     print("\nsecret\n");
     expect(open()).toEqual(["Password: ", "secret", ""]);
   });
@@ -207,36 +207,36 @@ describe("the echo of input", () => {
     expect(echoLines("lx\x7fs -l\rnext")).toEqual(["ls -l", "next"]);
     expect(echoLines("cd /u\tlocal\r\x1b[A\r")).toEqual(["cd /u"]);
     const { echo, print, open } = tracker("");
-    echo.typed(bytes("\x03"), cooked, true);
+    echo.noteInput(bytes("\x03"), cooked, true);
     print("^C\n$ ");
     expect(open()).toEqual(["", "$ "]);
   });
 
   test("input typed ahead is masked again at the prompt", () => {
     const { echo, print, open } = tracker("");
-    echo.typed(bytes("ls\n"), cooked, true);
+    echo.noteInput(bytes("ls\n"), cooked, true);
     print("ls\nworking\n$ ");
-    echo.prompt();
+    echo.notePrompt();
     print("ls\nfile\n");
     expect(open()).toEqual(["", "working", "$ ", "file", ""]);
   });
 
   test("input that an interrupt discarded is not awaited at the prompt, where it would hide later echo", () => {
     const { echo, print, open } = tracker("");
-    echo.typed(bytes("ls\n"), cooked, true);
-    echo.typed(bytes("\x03"), cooked, true);
+    echo.noteInput(bytes("ls\n"), cooked, true);
+    echo.noteInput(bytes("\x03"), cooked, true);
     print("ls\n^C\n$ ");
-    echo.prompt();
-    echo.typed(bytes("date\r"), raw, false);
+    echo.notePrompt();
+    echo.noteInput(bytes("date\r"), raw, false);
     print("date");
     expect(open()).toEqual(["", "", "$ "]);
   });
 
   test("input just before the prompt is masked in both places, though they arrive at once", () => {
     const { text, echo, print, open } = tracker("");
-    echo.typed(bytes("ls\n"), cooked, true);
+    echo.noteInput(bytes("ls\n"), cooked, true);
     text.print("ls\n$ ");
-    echo.prompt();
+    echo.notePrompt();
     print("ls\nfile\n");
     expect(open()).toEqual(["", "$ ", "file", ""]);
   });
@@ -540,7 +540,7 @@ describe("waiting in a session", () => {
     expect(await failure(one)).toMatchObject({ code: "resource_limit_reached" });
     owner.abort();
     for (const outcome of await Promise.all(waits)) expect(outcome.decidedBy).toBe("cancelled");
-    expect(live.commands.waiting).toBe(0);
+    expect(live.commands.pendingWaitCount).toBe(0);
     const short = await live.commands.wait({ anyOf: [{ type: "bell" }], maxWaitMs: 30 });
     expect(short.decidedBy).toBe("timeout");
     expect(

@@ -14,7 +14,7 @@ function paced(waitedPerLook: number) {
     const pass = (bytes: number) => {
       passed += bytes;
     };
-    return { pass, [Symbol.dispose]: () => void held-- };
+    return { letThrough: pass, [Symbol.dispose]: () => void held-- };
   };
   const pace = new FloodPace(hold, () => {
     looks++;

@@ -17,7 +17,7 @@ function scene() {
     cancel: async () => {},
     people: async () => 1,
   };
-  const pane = { id: "@1", inputFrom: "agent", secrets: { prompt: () => null } } as unknown as Pane;
+  const pane = { id: "@1", newestInputSource: "agent", secrets: { prompt: () => null } } as unknown as Pane;
   return { asked, passwords: new PasswordAsk({ pane, questions: () => questions }, "claude") };
 }
 
