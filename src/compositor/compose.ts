@@ -210,8 +210,8 @@ function toStyle(text: ElementText, background: Color | null): Style {
 /**
  * The session's frame on a terminal of another size. A larger frame is cut so that the cursor stays in view; a smaller
  * one is at the top left, with a line around it. The session's size is written below that line; without room below, it
- * covers a corner of the last row if `note` is set. The client's own status line is complete at the edge, in place of
- * the session's in the row `own`.
+ * covers a corner of the last row if `showsSize` is set. The client's own status line is complete at the edge, in place
+ * of the session's in the row `statusRowIndex`.
  */
 function fitToClient(sessionFrame: Grid, statusRowIndex: number | null, input: FrameInput): ClientFrame {
   const { outer, showsSize = false, ascii = false, status } = input;

@@ -394,11 +394,11 @@ export class Presentation {
     this.pacer.recordPicture();
     const flooding = this.flood.isFlooding;
     const { layout } = this.content;
-    const note =
+    const showsSize =
       !bare && this.sizeNote.isShown(layout == null ? this.session.size : outerSize(layout), this.outer.size);
     const { size, topLayer } = this.outer;
     const mouse = this.outer.mouse.isTaken;
-    const next = this.renderer.next({ size, topLayer, note, flooding, bare, mouse });
+    const next = this.renderer.next({ size, topLayer, showsSize, flooding, bare, mouse });
     if (next !== null) this.rendered.show(next.update, next.typed);
     else if (this.rendered.isAhead) {
       // The bytes written ahead did not arrive: the picture is unchanged, the terminal is not.

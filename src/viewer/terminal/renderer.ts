@@ -49,7 +49,7 @@ interface FrameRequest {
   /** This terminal's overlay layer; null: nothing. */
   readonly topLayer: LayerPicture | null;
   /** Whether the session's size is shown if it differs from the client's. */
-  readonly note: boolean;
+  readonly showsSize: boolean;
   readonly flooding: boolean;
   /** Whether wsh has the mouse. */
   readonly mouse: boolean;
@@ -159,12 +159,12 @@ export class FrameRenderer {
     return { update, typed };
   }
 
-  private compose({ size, topLayer, note, bare, mouse }: FrameRequest): Frame {
+  private compose({ size, topLayer, showsSize, bare, mouse }: FrameRequest): Frame {
     const { screen } = this;
-    const sign = bare ? null : this.findLastRowText(topLayer);
+    const lastRowText = bare ? null : this.findLastRowText(topLayer);
     const copyModeScreen = bare ? null : (topLayer?.screen ?? null);
     const grid = copyModeScreen?.grid ?? screen.grid(this.options.ascii);
-    const { offset, ...frame } = this.frame(grid, { outer: size, sign, bare, note });
+    const { offset, ...frame } = this.frame(grid, { outer: size, lastRowText, bare, showsSize });
     this.offset = offset;
     const title = this.options.showsTitles() && screen.title !== "" ? screen.title : null;
     const places = this.options.includesPlaces
@@ -210,10 +210,10 @@ export class FrameRenderer {
     grid: Grid,
     {
       outer,
-      sign: lastRowText,
+      lastRowText,
       bare,
-      note: showsSize,
-    }: { outer: Size; sign: string | null; bare: boolean; note: boolean },
+      showsSize,
+    }: { outer: Size; lastRowText: string | null; bare: boolean; showsSize: boolean },
   ): ClientFrame {
     const { elements } = this.session;
     const layout = this.screen.layout ?? this.session.layout;

@@ -44,7 +44,7 @@ interface Scene {
   readonly panels?: readonly Panel[];
   readonly outer?: { readonly rows: number; readonly cols: number };
   readonly sign?: string;
-  readonly note?: boolean;
+  readonly showsSize?: boolean;
   readonly cursor?: { readonly row: number; readonly col: number };
 }
 
@@ -56,7 +56,7 @@ function compose({
   outer,
   sign,
   cursor,
-  note: showsSize = false,
+  showsSize = false,
 }: Scene): Grid {
   const size = { rows: texts.length + panels.reduce((sum, { height }) => sum + height, 0), cols };
   const base = gridOf(texts, cols);
@@ -304,7 +304,7 @@ describe("a viewer of another size", () => {
   test("a smaller one sees the part with the cursor, with a sign while requested", () => {
     const texts = Array.from({ length: 10 }, (_, row) => `row ${row} 日本語日本語`);
     const smaller = { texts, cols: 40, outer: { rows: 4, cols: 33 }, cursor: { row: 8, col: 2 } };
-    const frame = compose({ ...smaller, note: true });
+    const frame = compose({ ...smaller, showsSize: true });
     expect(shown(frame).slice(0, 3)).toEqual(texts.slice(5, 8).map((text) => text.slice(0, 33)));
     expect(shown(frame)[3]).toEndWith("session 40x10");
     expect(shown(compose(smaller))[3]).toBe(texts[8]?.slice(0, 33) ?? "");
