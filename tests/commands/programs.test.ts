@@ -7,6 +7,7 @@ import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { shared } from "../support/shared.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
+import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 const wsh = shared(new Wsh());
@@ -35,7 +36,8 @@ test("bash: history, completion, line editing, job control, colours", async () =
   await http.shows("bash", "echo -n first");
   await http.press("bash", "Ctrl+U", "Ctrl+K");
   await http.type("bash", "sleep 1000\r");
-  await http.shows("bash", "sleep 1000");
+  const foreground = async () => (await http.get("/sessions/bash/status")).body as { foreground?: { name: string } };
+  await until("it to run", async () => (await foreground()).foreground?.name === "sleep");
   await http.press("bash", "Ctrl+Z");
   await http.shows("bash", /Stopped.*sleep 1000/);
   await http.type("bash", "kill %1; printf '\\033[32mgreen\\033[0m\\n'\r");
