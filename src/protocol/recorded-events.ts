@@ -153,9 +153,6 @@ export const ReadEventsSchema = v.object({
 export const EventsPageSchema = v.object({
   events: described(v.array(v.object({ ...RecordedEventSchema.entries, cursor: CursorField })), "the oldest first"),
   cursor: described(text, "the next `since`"),
-  missed: optional(
-    v.literal(true),
-    "events between `since` and the first returned one are missing: they are no longer kept",
-  ),
+  missed: optional(v.literal(true), "some events after `since` are missing: they have already been discarded"),
 });
 export type EventsPage = v.InferOutput<typeof EventsPageSchema>;

@@ -38,7 +38,7 @@ async function remember({ session, instance }: SessionParts): Promise<void> {
   await rememberPrivate(instance, { id, ...present({ owner }) }, isPrivate).catch(() => {});
 }
 
-/** The session that shows a pane of this process has become private, or is no longer. */
+/** Called when the session that shows a pane of this process becomes private, or stops being private. */
 export function setGuestPrivate({ session }: SessionParts, { ownSession }: LocalPane, on: boolean): void {
   const hasBecome = on && !ownSession.isPrivate;
   ownSession.setPrivate(on);

@@ -66,8 +66,8 @@ export class Wire implements Carrier {
    * Waits while the listener's queue of connections is full (a stopped process has one, or a busy one for a moment), and
    * while this process has no descriptor left.
    * @param timeoutMs longest such wait, in ms
-   * @throws Bun.connect's error when there is no listener at the path; after that wait WshError session_unavailable or
-   * resource_limit_reached
+   * @throws Bun.connect's error if nothing listens at the path; WshError session_unavailable or resource_limit_reached if
+   * the wait times out
    */
   static async connect(path: string, events: WireEvents, timeoutMs = PEER_TIMEOUT_MS): Promise<Wire> {
     const deadline = performance.now() + timeoutMs;

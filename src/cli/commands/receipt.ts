@@ -130,7 +130,7 @@ async function report(commits: readonly CheckedCommit[], json: boolean): Promise
   );
   if (!isGood || commits.length === 0) process.exitCode = 1;
   if (json) return printJson(commits);
-  if (commits.length === 0) return printText("There are no commits in this range.\n");
+  if (commits.length === 0) return printText("No commits in this range.\n");
   const lines = commits.flatMap(({ commit, receipts, missing }) => {
     const short = commit.slice(0, 12);
     return [

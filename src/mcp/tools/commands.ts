@@ -8,20 +8,10 @@ import { execRules, requireCombinable } from "../../protocol/option-rules.ts";
 import { shownExec, shownParallel } from "./shown-exec.ts";
 import { SessionField, TargetField, tool } from "./tool.ts";
 
-const execEntries = inputSchema("exec.fresh").entries;
-const {
-  mode,
-  show,
-  beside,
-  keep,
-  port,
-  cwd,
-  env,
-  stdin,
-  asking_ms: _asking,
-  output_limit,
-  ...execFields
-} = execEntries;
+/** Parameters that are listed after those of every call. */
+const lastFields = ["mode", "show", "beside", "keep", "port", "cwd", "env", "stdin"] as const;
+const freshInput = inputSchema("exec.fresh");
+const { asking_ms: _asking, output_limit, ...execFields } = v.omit(freshInput, lastFields).entries;
 /** Time for which a command waits for input before its caller gets the result, in ms: longer than an answer takes. */
 const ASKING_MS = 5_000;
 /** Default bytes of a command's output, in UTF-8: 1,000 tokens, and less for each of several at once. */
@@ -61,14 +51,7 @@ export const exec = tool({
     clear_line,
     typed,
     integrate,
-    mode,
-    show,
-    beside,
-    keep,
-    port,
-    cwd,
-    env,
-    stdin,
+    ...v.pick(freshInput, lastFields).entries,
   }),
   schemaOverrides: {
     command: { type: "string", description: "shell text, or steps" },

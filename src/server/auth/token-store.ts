@@ -35,7 +35,7 @@ export class TokenStore implements Disposable {
   constructor(instance: Instance, token: string, logger: Logger) {
     this.instanceToken = { id: "own", name: "own", digest: digestToken(token), access: "admin", endSignal: null };
     prepareStateDir(instance);
-    const logEnd = (name: string): void => logger.info("a token is no longer valid", { token: name });
+    const logEnd = (name: string): void => logger.info("a token has expired or was revoked", { token: name });
     this.namedTokens = new WatchedList<NamedEntry>({
       path: tokensFile(instance),
       readFile: () => readTokens(instance).map(namedToken),
