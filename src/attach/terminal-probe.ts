@@ -73,7 +73,7 @@ export class TerminalProbe {
   private askedAt: number | null = null;
   private readonly completion = Promise.withResolvers<void>();
 
-  /** @param onAnswers called once, when the last answer is here */
+  /** @param onAnswers called once, when the last answer has arrived */
   constructor(private readonly onAnswers: (answers: Answers) => void) {}
 
   /** The bytes to write. */

@@ -81,7 +81,7 @@ export class Wire implements Carrier {
         });
         return wire;
       } catch (cause) {
-        // For Bun, each of them is a refusal.
+        // Bun reports a full queue and a lack of descriptors as ECONNREFUSED, too.
         if (errorCode(cause) !== "ECONNREFUSED") throw cause;
         const { kind } = platform().sockets.connect(path);
         if (kind === "refused" || kind === "absent") throw cause;

@@ -222,7 +222,7 @@ interface RestoreOptions {
    * cursor; the program inside; false: none; `maybe`: unknown.
    */
   readonly alternate: false | "own" | "program" | "maybe";
-  /** `saveOwnModes` was written to it earlier. */
+  /** `savePersonModes` was written to it earlier. */
   readonly hasSavedModes?: boolean;
   /** Kitty's keyboard flags that the person's own programs had set. */
   readonly keyboardFlags?: number;

@@ -2,7 +2,7 @@
  * Tracks which lines a rendered terminal's own scrollback has: every line that leaves the top of the normal screen goes
  * there once, in order, even after the screen grew back over it. On the alternate screen and during a flood they wait;
  * after a flood only the newest are sent. Lines of each program as wide as the picture are tracked separately; lines of
- * a narrower pane wait until it is as wide again. Call between chunks; `nextRows` runs once per frame and client.
+ * a narrower pane wait until it is as wide again. Call between chunks; `takeRows` runs once per frame and client.
  */
 import { MAX_SCROLLED } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
