@@ -171,8 +171,8 @@ describe("a panel", () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     await canvas.panel({ position: "top", height: 3, spans: [{ text: "P" }] });
-    terminal.type("printf '\\033[?1000h\\033[?1006h'; stty -icanon -echo; cat -v\r");
-    await terminal.sees(/cat -v\n$|cat -v\n\n/);
+    terminal.type("stty -icanon -echo; printf '\\033[?1000h\\033[?1006hready'; cat -v\r");
+    await terminal.sees(/^ready/m);
     terminal.type("\x1b[<0;5;2M\x1b[<0;5;2m");
     terminal.type("\x1b[<0;7;9M\x1b[<0;7;9m");
     const text = await terminal.sees("[<0;7;6M^[[<0;7;6m");
