@@ -28,7 +28,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   script: ["protocol", "client"],
   receipts: ["protocol", "platform"],
   secrets: ["base", "protocol", "instance"],
-  registry: ["base", "protocol", "platform", "instance", "events", "secrets"],
+  registry: ["base", "protocol", "platform", "instance", "wire", "events", "secrets"],
   session: ["base", "protocol", "keys", "compositor", "instance", "pty", "pane"],
   log: ["protocol", "platform", "instance", "secrets", "registry"],
   launch: ["base", "protocol", "platform", "instance", "registry", "log"],

@@ -113,7 +113,8 @@ async function remove(instance: Instance, name: string): Promise<void> {
 
 /** Reloads the links of the server, if one runs: this command's own links end with it. */
 async function reload(instance: Instance, json: boolean): Promise<void> {
-  const { askServer } = await import("../../registry/server-client.ts");
+  const { askServer, requireAnswering } = await import("../../registry/server-client.ts");
+  await requireAnswering(instance);
   try {
     await askServer(instance, "POST", "/servers/reload");
   } catch (thrown) {

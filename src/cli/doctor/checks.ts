@@ -15,6 +15,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { plural } from "../../protocol/plural.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { listSessions } from "../../registry/registry.ts";
+import { requireAnswering } from "../../registry/server-client.ts";
 import { readServerInfo } from "../../registry/server-info.ts";
 import { isServerAlive, serverState } from "../../registry/single-server.ts";
 import { devices } from "../../secrets/devices.ts";
@@ -168,11 +169,17 @@ function sockets(instance: Instance): Finding[] {
   return findings.length === 0 ? [ok("sockets", "no stale files")] : findings;
 }
 
-function server(instance: Instance): Finding[] {
+async function server(instance: Instance): Promise<Finding[]> {
   const info = readServerInfo(instance);
   const isAlive = isServerAlive(instance);
   const sessions = sessionCount(instance);
   if (!isAlive) return [ok("server", `not running; ${sessions}`)];
+  try {
+    await requireAnswering(instance);
+  } catch (thrown) {
+    const error = WshError.from(thrown);
+    return [problem("server", error.message, error.hintAt("cli"))];
+  }
   if (info !== null && info.version !== VERSION) {
     const text = `the server is wsh ${info.version}, this is ${VERSION}; ${sessions}`;
     return [note("server", text, "Restart it (kill it and start it again): sessions keep running.")];

@@ -9,6 +9,7 @@ import { readyTimeoutMs } from "../../launch/launch.ts";
 import { ownProgram } from "../../launch/own-program.ts";
 import { installScripts } from "../../launch/script-files.ts";
 import { startServer } from "../../launch/server.ts";
+import { requireAnswering } from "../../registry/server-client.ts";
 import { runtimeText } from "../../script/bundles.ts";
 import { ORDERS_VARIABLE, type Orders } from "../../script/runner-input.ts";
 
@@ -58,6 +59,7 @@ async function connected(instance: Instance): Promise<WshClient> {
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {
     await startServer(instance);
+    await requireAnswering(instance);
     try {
       const client = await connect({ socket: instance.httpSocket });
       // After its answer, the server stays as long as this connection.

@@ -224,8 +224,9 @@ class Bridge {
     this.mentionOmitted(omitted);
     for (;;) {
       const remainingMs = deadline - performance.now();
+      let missing: WshError;
       try {
-        const link = await Link.open(instance.mcpSocket, hello, {
+        const link = await Link.open(instance, hello, {
           line: (bytes) => this.receiveServerLine(bytes),
           lost: () => this.linkLost(),
         });
@@ -234,8 +235,8 @@ class Bridge {
         if (remainingMs > 0) continue;
         throw new WshError("server_unavailable", "the server hung up");
       } catch (thrown) {
-        const error = WshError.from(thrown);
-        if (error.code !== "server_unavailable" || remainingMs <= 0) throw error;
+        missing = WshError.from(thrown);
+        if (missing.code !== "server_unavailable" || remainingMs <= 0) throw missing;
       }
       const { started } = await startServer(instance, {
         bind,
@@ -244,6 +245,7 @@ class Bridge {
         env,
       });
       if (!started) {
+        if (performance.now() >= deadline) throw missing;
         // The server runs, but its MCP socket is missing: not bound yet, or already removed.
         await Bun.sleep(RETRY_MS);
         await this.mentionBind();

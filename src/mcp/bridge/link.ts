@@ -3,15 +3,17 @@
  * whole, so that a server that dies in the middle of one leaves no partial line on stdout.
  */
 
+import type { Instance } from "../../instance/paths.ts";
+import { PEER_TIMEOUT_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { hangingServer } from "../../registry/server-client.ts";
 import { isRequestId } from "../../wire/lines.ts";
 import { Outbox } from "../../wire/outbox.ts";
+import { patience } from "../../wire/patience.ts";
 import { Wire } from "../../wire/socket.ts";
 import { type ClientHello, MESSAGE_START } from "../socket/hello.ts";
 import type { RequestId } from "./open-requests.ts";
 
-/** Longest wait for the hello of a server that accepted, in ms. */
-const HELLO_MS = 5_000;
 /** Longest message of a server, in bytes: the largest result twice, as text and structured content, plus a margin. */
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
 /** Length of the longest key after an answer's id. */
@@ -43,8 +45,9 @@ export class Link {
     this.outbox = new Outbox((bytes) => this.wire?.write(bytes) ?? 0);
   }
 
-  /** @throws WshError server_unavailable when no server listens, or the error that the server sent instead of hello */
-  static async open(path: string, hello: ClientHello, events: LinkEvents): Promise<Link> {
+  /** @throws WshError server_unavailable when no server listens or it hangs, or the error that the server sent instead of hello */
+  static async open(instance: Instance, hello: ClientHello, events: LinkEvents): Promise<Link> {
+    const { mcpSocket: path } = instance;
     const link = new Link(events);
     const greeted = link.hello?.promise;
     greeted?.catch(() => {});
@@ -59,17 +62,14 @@ export class Link {
       throw new WshError("server_unavailable", message, {}, { cause });
     }
     link.write(`${JSON.stringify(hello)}\n`);
-    const timer = setTimeout(
-      () => link.refuse(new WshError("server_unavailable", "the server does not answer")),
-      HELLO_MS,
-    );
+    const stopPatience = patience(path, PEER_TIMEOUT_MS, () => link.refuse(hangingServer(instance)));
     try {
       await greeted;
       // Minutes pass between two calls of an agent: the connection must cause no wake-ups meanwhile.
       if (!link.isLost) link.wire.rest();
       return link;
     } finally {
-      clearTimeout(timer);
+      stopPatience();
     }
   }
 
