@@ -70,13 +70,13 @@ export interface ServedSession {
    * Returns a function that finds the session of a request's subject (a pane may move to another session) and returns
    * its id.
    */
-  owner(request: Pick<PeerRequest, "op" | "target">): () => string;
+  subjectSessionId(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** Called once, before the first request. */
   watchEvents(watchers: WatcherReports): void;
   /** The contents for an attaching terminal, and their session; a pane alone has its own. @throws WshError */
   contentFor(request: PeerRequest, peer: Peer): { readonly content: DisplayedContent; readonly session: Session };
   /** A shown window. @param target its id, index or name; absent: the active one @throws WshError pane_not_found */
-  window(target: string | undefined): StreamedWindow;
+  streamedWindow(target: string | undefined): StreamedWindow;
   /** The question that the person must answer before the binding of a pressed key is executed; null: there is none. */
   priorQuestion(binding: Binding, content: DisplayedContent): Promise<PriorQuestion | null>;
   /**
@@ -108,11 +108,11 @@ export interface ServedSession {
    */
   operate(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Whether a person has allowed an AI agent (by its name as an owner) everything in this session. */
-  readonly permission: { allowance(name: string): Promise<() => boolean> };
+  readonly permission: { allowanceCheck(name: string): Promise<() => boolean> };
   /** Whether the session is private, or shows a private one. */
   isPrivate(): boolean;
   /** Why an AI agent may no longer use what it has begun; null: it may. */
   findDenial(request: PeerRequest): Promise<WshError | null>;
   /** Loads the streams other than terminals. */
-  clients(): Promise<ClientStreams>;
+  loadClientStreams(): Promise<ClientStreams>;
 }

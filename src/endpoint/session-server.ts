@@ -70,7 +70,7 @@ export class SessionServer implements PeerHandler {
   private readonly ready = Promise.withResolvers<void>();
   private listFeed: ListFeed | null = null;
   private readonly rememberedRequests = new RequestMemory(REQUEST_MEMORY_LIMITS);
-  private readonly lazyStreams = new LazyStreams(() => this.serving.clients());
+  private readonly lazyStreams = new LazyStreams(() => this.serving.loadClientStreams());
 
   constructor(
     limits: { readonly clients: number; readonly waiters: number },
@@ -163,7 +163,7 @@ export class SessionServer implements PeerHandler {
     const hello = { wsh: PROTOCOL_VERSION, version: VERSION, role: "session", ...member } as const;
     if (peer.agent === null) return { ...hello, info: session.info() };
     const agent = { kind: "agent", name: peer.agent } as const;
-    return served.permission.allowance(peer.agent).then((isAllowed) => {
+    return served.permission.allowanceCheck(peer.agent).then((isAllowed) => {
       this.watchers.limitToAgent(peer, agent, isAllowed);
       return { ...hello, info: this.watchers.visibleInfo(peer, session.info()) };
     });
@@ -178,7 +178,7 @@ export class SessionServer implements PeerHandler {
     const isRecorded = !peer.isServer && !unrecordedOperations.has(request.op);
     return recordRequest(isRecorded ? this.audit() : null, request, this.serving, async () => {
       const { session } = this.serving;
-      const owner = this.serving.owner(request);
+      const owner = this.serving.subjectSessionId(request);
       if (!isUnlimited(request)) {
         if (request.op.startsWith("peer.")) requireMayStream(request, request.op, owner());
         else requireOwnSession(request, owner());
@@ -305,7 +305,7 @@ export class SessionServer implements PeerHandler {
 
   private async handleStreamRequest(request: PeerRequest, peer: Peer, code: StreamModules): Promise<unknown> {
     if (peer.isClosed) throw new WshError("cancelled", "the connection has ended");
-    const owner = this.serving.owner(request);
+    const owner = this.serving.subjectSessionId(request);
     requireOwnSession(request, owner());
     if (streamOperations.has(request.op)) {
       this.releases.get(peer)?.();
@@ -321,7 +321,7 @@ export class SessionServer implements PeerHandler {
         if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection already carries a stream");
         const { session } = this.serving;
         this.shares.openStream(session, request, peer);
-        const open = (window: string | undefined): StreamedWindow => this.serving.window(window);
+        const open = (window: string | undefined): StreamedWindow => this.serving.streamedWindow(window);
         this.streams.set(peer, new code.WindowStream(session, peer, request.input, open));
         return {};
       }

@@ -2,7 +2,7 @@
  * How the program of a pane ends, and how it is restarted. It ends on its own, on request (`end`), or for its successor
  * (`restart`); each end but the last is reported once, after the last output. It also releases a program that is held
  * at its start. The owner of the pane decides how long the result of an ended program stays, by the events `exited`,
- * `endTold` and `abandoned`.
+ * `endReported` and `abandoned`.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -90,7 +90,7 @@ export class PaneLifetime {
   noteEndReported(): void {
     if (this.port.program.exit === null || this.isReported) return;
     this.isReported = true;
-    this.port.events.emit("endTold", undefined);
+    this.port.events.emit("endReported", undefined);
   }
 
   /** The caller that started the program no longer waits for it. */

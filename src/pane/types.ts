@@ -108,7 +108,7 @@ export interface PaneEvents {
   /** The program has ended, and its last output was parsed; not for a program that its successor replaces. */
   exited: PtyExit;
   /** A caller that waited for the program's end was notified: the result need not stay for that caller. */
-  endTold: undefined;
+  endReported: undefined;
   /** The caller that started the program no longer waits for it: its result stays longer. */
   abandoned: undefined;
   /** A piece of output was abandoned after an error. */

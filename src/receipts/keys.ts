@@ -14,10 +14,10 @@ export interface VerifyingKey {
 }
 
 /** @returns the private key, which is never written to disk */
-export function makeKey(comment: string): { readonly secret: KeyObject; readonly shown: VerifyingKey } {
+export function makeKey(comment: string): { readonly secret: KeyObject; readonly publicKey: VerifyingKey } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const raw = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
-  return { secret: privateKey, shown: verifyingKey(publicKey, sshBlob(raw), comment) };
+  return { secret: privateKey, publicKey: verifyingKey(publicKey, sshBlob(raw), comment) };
 }
 
 /** @param text lines of OpenSSH; blank ones and those that begin with # are skipped @throws WshError invalid_request */

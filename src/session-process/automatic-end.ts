@@ -16,9 +16,9 @@ import type { Content } from "./panes/content.ts";
 const WARNING_MS = 10 * 60_000;
 const WARNING_SHARE = 0.1;
 /** Interval between checks of a program that keeps the session running, as a share of the limit, and its bounds in ms. */
-const CHECK_SHARE = 0.25;
-const MIN_CHECK_MS = 1_000;
-const MAX_CHECK_MS = 5 * 60_000;
+const CHECK_INTERVAL_SHARE = 0.25;
+const MIN_CHECK_INTERVAL_MS = 1_000;
+const MAX_CHECK_INTERVAL_MS = 5 * 60_000;
 
 /** When a session counts as unused, and how long before its end people are warned. */
 interface EndRule {
@@ -32,21 +32,21 @@ interface EndRule {
   readonly checkIntervalMs: number;
 }
 
-class UnusedEnd implements Disposable {
+class AutomaticEnd implements Disposable {
   private timer: Timer | null = null;
   /** Time at which a person last viewed it, in ms of performance.now. */
-  private seenAt: number;
+  private lastViewedAt: number;
   private isChecking = false;
   /** Time of its end, in ms of performance.now, once people are warned. */
   private endsAt: number | null = null;
 
-  /** @param isSeen whether a person has created or restored it */
+  /** @param wasViewed whether a person has created or restored it */
   constructor(
     private readonly session: Session<Content>,
     private readonly rule: EndRule,
-    isSeen: boolean,
+    wasViewed: boolean,
   ) {
-    this.seenAt = isSeen ? performance.now() : -Infinity;
+    this.lastViewedAt = wasViewed ? performance.now() : -Infinity;
     session.events.on("viewer", () => this.viewerChanged());
     session.events.on("destroyed", () => this[Symbol.dispose]());
     this.scheduleCheck(rule.limitMs - rule.warningMs);
@@ -58,7 +58,7 @@ class UnusedEnd implements Disposable {
   }
 
   private viewerChanged(): void {
-    this.seenAt = performance.now();
+    this.lastViewedAt = performance.now();
     if (this.endsAt === null) return;
     this.cancelWarning();
     this.scheduleCheck(this.rule.limitMs - this.rule.warningMs);
@@ -88,19 +88,19 @@ class UnusedEnd implements Disposable {
     const { viewers, lifetime } = session;
     if (lifetime.isEnding || lifetime.isOver) return null;
     const now = performance.now();
-    if (viewers.count > 0) this.seenAt = now;
-    const left = limitMs - Math.min(rule.unusedMs(), now - this.seenAt);
-    if (left > warningMs || session.exit !== null) {
+    if (viewers.count > 0) this.lastViewedAt = now;
+    const remainingMs = limitMs - Math.min(rule.unusedMs(), now - this.lastViewedAt);
+    if (remainingMs > warningMs || session.exit !== null) {
       this.cancelWarning();
-      return session.exit === null ? left - warningMs : limitMs;
+      return session.exit === null ? remainingMs - warningMs : limitMs;
     }
-    if (performance.now() - this.seenAt < intervals.seen && (await this.isWorking())) {
+    if (performance.now() - this.lastViewedAt < intervals.seen && (await this.isWorking())) {
       this.cancelWarning();
-      return Math.min(Math.max(limitMs * CHECK_SHARE, MIN_CHECK_MS), MAX_CHECK_MS);
+      return Math.min(Math.max(limitMs * CHECK_INTERVAL_SHARE, MIN_CHECK_INTERVAL_MS), MAX_CHECK_INTERVAL_MS);
     }
     // A late check, for example after a program kept it, still warns first.
     if (this.endsAt === null) {
-      const ms = Math.max(left, warningMs);
+      const ms = Math.max(remainingMs, warningMs);
       this.endsAt = performance.now() + ms;
       session.setEnding({ at: Math.round(Date.now() + ms), why });
     }
@@ -125,24 +125,28 @@ class UnusedEnd implements Disposable {
 }
 
 /** @param limit a duration such as `12h` */
-export function endUnused(session: Session<Content>, limit: string, isSeen: boolean): void {
+export function endUnused(session: Session<Content>, limit: string, wasViewed: boolean): void {
   const limitMs = durationOf(limit) ?? Number.POSITIVE_INFINITY;
   const warningMs = Math.min(limitMs * WARNING_SHARE, WARNING_MS);
   const unusedMs = (): number => session.pane.activity.idleMs();
   // setTimeout takes 24 days at most.
-  new UnusedEnd(session, { why: "idle", limitMs, warningMs, unusedMs, checkIntervalMs: MAX_CHECK_MS * 12 }, isSeen);
+  new AutomaticEnd(
+    session,
+    { why: "idle", limitMs, warningMs, unusedMs, checkIntervalMs: MAX_CHECK_INTERVAL_MS * 12 },
+    wasViewed,
+  );
 }
 
 /**
  * @param owner the process with which it ends; null: a connection, whose end the server reports (the event `ownerGone`)
  * after the time to reconnect
  */
-export function endWithOwner(session: Session<Content>, owner: OwnerProcess | null, isSeen: boolean): void {
-  let goneAt: number | null = null;
+export function endWithOwner(session: Session<Content>, owner: OwnerProcess | null, wasViewed: boolean): void {
+  let ownerGoneAt: number | null = null;
   const graceMs = intervals.ownerGrace;
   const unusedMs = (): number => {
-    if (owner !== null && goneAt === null && !isRunning(owner)) goneAt = performance.now();
-    return goneAt === null ? 0 : performance.now() - goneAt;
+    if (owner !== null && ownerGoneAt === null && !isRunning(owner)) ownerGoneAt = performance.now();
+    return ownerGoneAt === null ? 0 : performance.now() - ownerGoneAt;
   };
   const rule = {
     why: "owner_gone",
@@ -151,10 +155,10 @@ export function endWithOwner(session: Session<Content>, owner: OwnerProcess | nu
     unusedMs,
     checkIntervalMs: intervals.ownerLook,
   } as const;
-  const end = new UnusedEnd(session, rule, isSeen);
+  const automaticEnd = new AutomaticEnd(session, rule, wasViewed);
   session.events.on("ownerGone", () => {
-    goneAt ??= performance.now();
-    void end.check();
+    ownerGoneAt ??= performance.now();
+    void automaticEnd.check();
   });
 }
 

@@ -36,7 +36,7 @@ import { settleSwap } from "../session/windows/order.ts";
 import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
 import { broughtNames } from "../settings/terminal-variable-names.ts";
-import { claimFor, claimRequest, type PaneRequest, type PlannedPane, planPane } from "./create.ts";
+import { claimRequest, type PaneRequest, type PlannedPane, planPane, registerSession } from "./create.ts";
 import { HookWaker } from "./events/hook-waker.ts";
 import { Recorder } from "./events/recorder.ts";
 import { recordSession } from "./events/session-events.ts";
@@ -46,8 +46,8 @@ import { Arrangement } from "./panes/arrangement.ts";
 import { Content } from "./panes/content.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
 import { WindowView } from "./panes/window-view.ts";
-import { PersonFiles } from "./person-files.ts";
 import { SessionProcess } from "./session-process.ts";
+import { TerminalVariableFiles } from "./terminal-variable-files.ts";
 import { TmuxSocket } from "./tmux-socket.ts";
 
 export interface BuildOptions {
@@ -58,7 +58,7 @@ export interface BuildOptions {
   readonly logger: Logger;
   readonly audit: () => AuditLog | null;
   /** A program printed, or a person has pressed the prefix key. Runs per chunk. */
-  readonly activity: () => void;
+  readonly noteActivity: () => void;
   /** Current hooks and notices of the settings. */
   readonly eventConsumers: () => readonly EventConsumer[];
 }
@@ -68,7 +68,7 @@ export interface BuiltSession {
   readonly keeper: PaneKeeper;
   readonly life: LifeLock;
   readonly hooks: HookWaker;
-  readonly personFiles: Disposable;
+  readonly terminalVariableFiles: Disposable;
   readonly tmux: TmuxSocket;
   /** Its current entries in the registry. */
   links(): KnownLinks;
@@ -82,19 +82,22 @@ interface FirstPane {
 }
 
 /** @throws WshError of sessions.create; nothing is left behind then */
-export async function buildSession(given: BuildOptions): Promise<BuiltSession> {
-  if (given.spec.restored === undefined) await checkHooks(given.spec.create.on ?? []);
-  const options = { ...given, spec: withPort(given) };
+export async function buildSession(initialOptions: BuildOptions): Promise<BuiltSession> {
+  if (initialOptions.spec.restored === undefined) await checkHooks(initialOptions.spec.create.on ?? []);
+  const options = { ...initialOptions, spec: withPort(initialOptions) };
   const { spec } = options;
   const branch = spec.create.worktree ?? null;
   if (branch === null) return build(options, spec.restored?.worktree ?? null);
-  const { makeWorktree } = await import("./worktree.ts");
+  const { prepareWorktree } = await import("./worktree.ts");
   const cwd = checkRequest({ ...spec.create, caller: spec });
-  const made = await makeWorktree(branch, { cwd, env: spec.env });
+  const newWorktree = await prepareWorktree(branch, { cwd, env: spec.env });
   try {
-    return await build({ ...options, spec: { ...spec, create: { ...spec.create, cwd: made.cwd } } }, made.worktree);
+    return await build(
+      { ...options, spec: { ...spec, create: { ...spec.create, cwd: newWorktree.cwd } } },
+      newWorktree.worktree,
+    );
   } catch (error) {
-    await made.discard();
+    await newWorktree.discard();
     throw error;
   }
 }
@@ -120,29 +123,29 @@ async function checkHooks(hooks: readonly Hook[]): Promise<void> {
 /** The environment of every program contains the leased port. A restored session gets its former port if it is free. */
 function withPort({ spec, instance }: BuildOptions): SessionSpec {
   const { create, restored } = spec;
-  const before = restored?.run === true ? create.env?.[PORT_VARIABLE] : undefined;
-  if (create.port !== "free" && before === undefined) return spec;
-  const port = String(leasePort(instance, before === undefined ? undefined : Number(before)));
+  const formerPort = restored?.run === true ? create.env?.[PORT_VARIABLE] : undefined;
+  if (create.port !== "free" && formerPort === undefined) return spec;
+  const port = String(leasePort(instance, formerPort === undefined ? undefined : Number(formerPort)));
   return { ...spec, create: { ...create, env: { ...create.env, PORT: port, [PORT_VARIABLE]: port } } };
 }
 
 async function build(options: BuildOptions, worktree: Worktree | null): Promise<BuiltSession> {
   const { spec, instance, settings, server } = options;
   const tags = normalizeTags(spec.create.tags);
-  const first: FirstPane[] = [];
+  const firstPanes: FirstPane[] = [];
   for (const request of spec.split?.panes ?? [spec]) {
     const id = spec.split === undefined ? null : (request.restored?.pane ?? null);
-    first.push({ request, id, planned: await planPane(request, { instance, settings }) });
+    firstPanes.push({ request, id, planned: await planPane(request, { instance, settings }) });
   }
   let listener: { stop(): void } | null = null;
   const bind = (path: string): void => {
     listener = server.listen(path);
   };
   requireInTime(spec.deadline);
-  const claimed = await claimRequest(instance, spec.once);
-  const claim = await claimFor(spec, instance, settings, bind).catch((thrown) => {
-    claimed?.undone();
-    for (const { planned } of first) planned.discard();
+  const requestClaim = await claimRequest(instance, spec.once);
+  const claim = await registerSession(spec, instance, settings, bind).catch((thrown) => {
+    requestClaim?.undone();
+    for (const { planned } of firstPanes) planned.discard();
     throw thrown;
   });
   if (claim.tooOld.length > 0) {
@@ -150,15 +153,15 @@ async function build(options: BuildOptions, worktree: Worktree | null): Promise<
     void evictEnded(instance, claim.tooOld);
   }
   try {
-    const built = await assemble(options, claim, tags, first, worktree);
-    claimed?.made(built.sessionProcess.session.info());
-    return built;
+    const builtSession = await assemble(options, claim, tags, firstPanes, worktree);
+    requestClaim?.made(builtSession.sessionProcess.session.info());
+    return builtSession;
   } catch (error) {
     stopListening(listener);
-    claimed?.undone();
+    requestClaim?.undone();
     await releaseSession(instance, claim.id).catch(() => {});
     claim.life.discard();
-    for (const { planned } of first) planned.discard();
+    for (const { planned } of firstPanes) planned.discard();
     throw error;
   }
 }
@@ -167,17 +170,17 @@ async function assemble(
   options: BuildOptions,
   claim: Claim,
   tags: readonly string[],
-  first: readonly FirstPane[],
+  firstPanes: readonly FirstPane[],
   worktree: Worktree | null,
 ): Promise<BuiltSession> {
   const { spec, instance, settings, logger } = options;
   const { rows, cols } = spec.create;
   const { restored } = spec;
   const tree = spec.split === undefined ? null : parseTree(spec.split.tree);
-  const locals = new Map<string, LocalPane>();
+  const localPanes = new Map<string, LocalPane>();
   const area = { rows, cols };
   const arrangement: Arrangement = new Arrangement(
-    firstWindows(spec, claim, first, tree?.windows ?? null, settings.base_index),
+    firstWindows(spec, claim, firstPanes, tree?.windows ?? null, settings.base_index),
     area,
     {
       get keepAfterExit() {
@@ -198,7 +201,7 @@ async function assemble(
       view ??= new WindowView(arrangement, area, content);
       return view;
     },
-    locals,
+    localPanes,
     () => settings.border_titles === "on" || (settings.border_titles === "auto" && settings.status !== "off"),
     settings,
   );
@@ -235,13 +238,13 @@ async function assemble(
       ended: (name) => markEnded(instance, { ...links(), name }),
       live: () => markLive(instance, claim.id),
       leave(name) {
-        const home = keeper.guests[0]?.home;
-        if (home == null) return releaseSession(instance, { ...links(), name });
-        return leaveAsCarrier(instance, links(), home.number);
+        const adoptingSession = keeper.guests[0]?.adoptedBy;
+        if (adoptingSession == null) return releaseSession(instance, { ...links(), name });
+        return leaveAsCarrier(instance, links(), adoptingSession.number);
       },
     },
   );
-  const isRead = restored?.run === false;
+  const isOnlyShown = restored?.run === false;
   const journal = new EventJournal(eventsDir(instance), (error) =>
     logger.warn("events are not recorded: the journal cannot be written", { error }),
   );
@@ -254,29 +257,29 @@ async function assemble(
     notices: () => options.eventConsumers().filter(isNotify),
   });
   const recorder = new Recorder(session, journal, hooks, (event) => notices.happened(event));
-  const identity = { byAgent: ownerIn(spec)?.kind === "agent", id: claim.id, session: claim.session };
+  const identity = { byAgent: ownerIn(spec)?.kind === "agent", processId: claim.id, sessionNumber: claim.session };
   const tmux = new TmuxSocket({ instance, settings, logger, ...identity });
-  const personFiles = new PersonFiles({ session, instance, settings, logger });
+  const terminalVariableFiles = new TerminalVariableFiles({ session, instance, settings, logger });
   const keeperPort: PaneKeeperPort = {
     session,
     arrangement,
     content,
-    locals,
+    localPanes,
     instance,
     settings,
     logger,
     processId: claim.id,
-    number: claim.session,
+    sessionNumber: claim.session,
     env: spec.split === undefined ? { ...spec.env, ...spec.create.env } : (tree?.env ?? {}),
     nofile: spec.nofile,
     tmux,
     isRestored: restored !== undefined,
-    showsCrashed: isRead,
+    showsCrashed: isOnlyShown,
     recorder,
-    released: (id) => void releasePane(instance, claim.id, claim.session, id).catch(() => {}),
-    printed: (bytes) => {
-      options.activity();
-      sessionProcess.printed(bytes);
+    paneReleased: (id) => void releasePane(instance, claim.id, claim.session, id).catch(() => {}),
+    outputPrinted: (bytes) => {
+      options.noteActivity();
+      sessionProcess.countOutput(bytes);
     },
   };
   session.terminalVariables.setInitial(keeperPort.env, broughtNames(settings));
@@ -288,21 +291,21 @@ async function assemble(
     content,
     instance,
     settings,
-    locals,
+    localPanes,
     env,
     nofile,
     processId: claim.id,
-    number: claim.session,
+    sessionNumber: claim.session,
     socket: claim.socket,
     view: content.shownView,
-    adopt: (planned, made) => keeper.adopt(planned, made),
+    createPane: (planned, made) => keeper.createPane(planned, made),
     keeper: () => keeper,
     audit: options.audit,
     eventConsumers: options.eventConsumers,
   });
   arrangement.events.on("lost", (pane) => {
-    const recovered = import("./panes/lost-guest.ts").then((code) =>
-      code.recoverGuest(sessionProcess, pane, keeperPort),
+    const recovered = import("./panes/recover-guest.ts").then((code) =>
+      code.recoverLostGuest(sessionProcess, pane, keeperPort),
     );
     sessionProcess.recovering.set(pane, recovered);
     void recovered.finally(() => sessionProcess.recovering.delete(pane));
@@ -310,29 +313,35 @@ async function assemble(
   // Loading the code for the key's operation takes as long as a split itself, and less than the time until the next
   // key. Releasing memory would delay it.
   session.events.on("keyAwaited", () => {
-    options.activity();
-    void sessionProcess.load();
+    options.noteActivity();
+    void sessionProcess.loadOperations();
   });
   const startedByProgram = spec.starter === "server" || ownerIn(spec)?.kind === "agent";
   try {
-    for (const { request, id, planned } of first) {
-      const made = { id: id ?? claim.id, window: claim.window, request, startedByProgram, owner: ownerIn(spec) };
-      arrangement.addLocal(await keeper.adopt(planned, made));
+    for (const { request, id, planned } of firstPanes) {
+      const registration = {
+        id: id ?? claim.id,
+        window: claim.window,
+        request,
+        startedByProgram,
+        owner: ownerIn(spec),
+      };
+      arrangement.addLocal(await keeper.createPane(planned, registration));
     }
-    const drawn = tree === null ? first[0]?.planned.replayed?.record.elements : tree.elements;
-    if (drawn !== undefined) {
+    const storedElements = tree === null ? firstPanes[0]?.planned.replay?.record.elements : tree.elements;
+    if (storedElements !== undefined) {
       const { parsePersistent } = await import("../session/drawing/restored-elements.ts");
-      session.elements.replaceState(parsePersistent(drawn));
+      session.elements.replaceState(parsePersistent(storedElements));
     }
     await session.layOutPanes();
     arrangement.assignSizes();
     if (tree !== null) await linkRestoredViews(sessionProcess);
   } catch (error) {
-    for (const local of locals.values()) void local.endProgram();
+    for (const local of localPanes.values()) void local.endProgram();
     throw error;
   }
   // Showing a crashed session creates none.
-  if (!isRead) {
+  if (!isOnlyShown) {
     recordSession(session, recorder, restored !== undefined);
     const limit = session.idleLimit;
     const isBound = spec.create.owner_bound === true;
@@ -343,7 +352,7 @@ async function assemble(
       if (isBound) endWithOwner(session, spec.owner_process ?? null, isSeen);
     }
   }
-  return { sessionProcess, keeper, life: claim.life, hooks, personFiles, tmux, links };
+  return { sessionProcess, keeper, life: claim.life, hooks, terminalVariableFiles, tmux, links };
 }
 
 /** The hooks given at the session's creation: those of an agent run in its name. */
@@ -362,15 +371,15 @@ export function ownerIn({ restored, owner }: SessionSpec): Owner | undefined {
 function firstWindows(
   spec: SessionSpec,
   claim: Claim,
-  first: readonly FirstPane[],
+  firstPanes: readonly FirstPane[],
   storedLayout: Windows | null,
-  base: number,
+  baseIndex: number,
 ): Windows {
   const env = storableVariables(spec.create.env);
   const pane = paneEntry(paneId(claim.id), defined({ env }));
-  if (storedLayout === null) return oneWindow(claim.window, pane, base);
-  const there = new Set(first.map(({ id }) => paneId(id ?? claim.id)));
-  const isPresent = (pane: string): boolean => storedLayout.panes[pane]?.view != null || there.has(pane);
+  if (storedLayout === null) return oneWindow(claim.window, pane, baseIndex);
+  const presentPanes = new Set(firstPanes.map(({ id }) => paneId(id ?? claim.id)));
+  const isPresent = (pane: string): boolean => storedLayout.panes[pane]?.view != null || presentPanes.has(pane);
   return Object.keys(storedLayout.panes).reduce(
     (state, id) => {
       if (isPresent(id)) return state;
@@ -382,10 +391,10 @@ function firstWindows(
 
 /** Looks for the sources of views again after everything restored can be found: a missing one loses its place. */
 async function linkRestoredViews(sessionProcess: SessionProcess): Promise<void> {
-  const { arrangement, instance, number, processId: id } = sessionProcess;
+  const { arrangement, instance, sessionNumber, processId: id } = sessionProcess;
   const { windows, panes } = arrangement.state;
-  const own = Object.values(panes).flatMap((entry) => (entry.view === null ? [paneNumber(entry.id)] : []));
-  await linkAll(instance, { id, session: number, panes: own, windows: windows.map((window) => window.id) });
+  const ownPanes = Object.values(panes).flatMap((entry) => (entry.view === null ? [paneNumber(entry.id)] : []));
+  await linkAll(instance, { id, session: sessionNumber, panes: ownPanes, windows: windows.map((window) => window.id) });
   const { openView } = await import("./panes/view-pane.ts");
   for (const { id: pane, view } of Object.values(panes)) {
     if (view === null) continue;

@@ -11,19 +11,20 @@ import type { Submission, SubmittedLines } from "../session/submitted-lines.ts";
  * @returns null when the client does not run at the pane's own terminal, as in a tmux inside it
  * @throws WshError nested_session
  */
-export function startedBy(pane: Pane, entered: SubmittedLines, pid: number): Submission | null {
+export function findStartingSubmission(pane: Pane, submittedLines: SubmittedLines, pid: number): Submission | null {
   const { processes } = platform();
-  const own = pane.pid === null ? null : processes.stat(pane.pid);
-  const client = processes.stat(pid);
-  if (own === null || client === null || own.tty === 0 || own.tty !== client.tty) return null;
-  const newest = entered.lastSubmission(pane.id);
+  const paneProcess = pane.pid === null ? null : processes.stat(pane.pid);
+  const clientProcess = processes.stat(pid);
+  if (paneProcess === null || clientProcess === null || paneProcess.tty === 0 || paneProcess.tty !== clientProcess.tty)
+    return null;
+  const newestSubmission = submittedLines.lastSubmission(pane.id);
   const { log } = pane.commands;
   const running = log.runningCommand;
-  const isSent = running !== null && log.origin(running.id)?.sent != null;
+  const isRunningSentCommand = running !== null && log.origin(running.id)?.sent != null;
   if (
-    newest === null ||
-    pane.lastSentAt >= newest.submittedAt ||
-    (isSent && running.started_at >= newest.submittedWallTime)
+    newestSubmission === null ||
+    pane.lastSentAt >= newestSubmission.submittedAt ||
+    (isRunningSentCommand && running.started_at >= newestSubmission.submittedWallTime)
   ) {
     throw new WshError(
       "nested_session",
@@ -33,5 +34,5 @@ export function startedBy(pane: Pane, entered: SubmittedLines, pid: number): Sub
       },
     );
   }
-  return newest;
+  return newestSubmission;
 }

@@ -40,12 +40,12 @@ import { childEnvironment, type SessionIdentity } from "../shell/environment.ts"
 import { integrationFiles, integrationNames } from "../shell/integration.ts";
 import type { ShellPlan } from "../shell/plan.ts";
 import { defaultProfile } from "../terminal/profile.ts";
-import { personFile } from "./person-files.ts";
+import { variablesFilePath } from "./terminal-variable-files.ts";
 
 /** Characters of a pane's nonce: 95 bits, which output cannot guess. */
 const NONCE_LENGTH = 16;
 /** Longest time for which a program's output is held for a follower, in ms: a longer wait means that its starter died. */
-const FOLLOWER_PATIENCE_MS = 5_000;
+const MAX_FOLLOWER_HOLD_MS = 5_000;
 /** Tag of the sessions that exec creates. */
 const EXEC_TAG = "exec";
 
@@ -57,14 +57,14 @@ export type PaneRequest = Pick<SessionSpec, "create" | "env" | "cwd" | "nofile">
   };
 
 /** Dependencies of a new pane. */
-export interface PaneHome {
+export interface PaneDependencies {
   readonly instance: Instance;
   readonly settings: Settings;
 }
 
 /** A pane whose program can be started; discarding it leaves nothing behind. */
 export interface PlannedPane {
-  readonly replayed: Replay | null;
+  readonly replay: Replay | null;
   /** Creates the pane without its program. @param isPrivate called whenever data of it would be stored */
   make(as: {
     readonly id: number;
@@ -77,15 +77,15 @@ export interface PlannedPane {
 }
 
 /** @throws WshError of sessions.create: nothing is left behind then */
-export async function planPane(request: PaneRequest, { instance, settings }: PaneHome): Promise<PlannedPane> {
+export async function planPane(request: PaneRequest, { instance, settings }: PaneDependencies): Promise<PlannedPane> {
   const { restored } = request;
-  const create = withDefault(request, settings);
+  const create = withDefaultCommand(request, settings);
   const spawn: SpawnRequest = { ...create, caller: request };
   const cwd = checkRequest(spawn);
   prepareRuntimeDir(instance);
   const nonce = randomToken(NONCE_LENGTH);
-  const [program = null, ...fromSource] = selfCommand([]);
-  const executable = fromSource.length === 0 ? program : null;
+  const [program = null, ...sourceArguments] = selfCommand([]);
+  const executable = sourceArguments.length === 0 ? program : null;
   const environmentFor = (
     session: string,
     pane: string,
@@ -99,7 +99,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
       socket: instance.httpSocket,
       version: VERSION,
       executable,
-      refreshed: personFile(instance),
+      refreshed: variablesFilePath(instance),
       tmux,
       agent: owner?.kind === "agent" ? owner.name : null,
       term: settings.term,
@@ -112,27 +112,27 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
   const integration = wantsIntegration(settings.shell_integration, request.env);
   const scriptsDir = integration ? installScripts(instance, integrationFiles()) : "";
   const keyFile = new KeyFile(instance, nonce);
-  const plan = planProgram(spawn, {
+  const shellPlan = planProgram(spawn, {
     env: environmentFor("", ""),
     scriptsDir,
     keyFile: keyFile.path,
     loginShell: settings.login_shell,
     integration,
   });
-  const replayed = restored === undefined ? null : await replayOf(restored, create, plan);
+  const replay = restored === undefined ? null : await replayCrashedPane(restored, create, shellPlan);
   let stdinFile: string | null = null;
-  let early: EarlyStart | null = null;
+  let earlyStart: EarlyStart | null = null;
   const { rows, cols } = create;
   return {
-    replayed,
+    replay,
     async make({ id, session, tmux, owner, isPrivate }) {
       if (create.stdin !== undefined) stdinFile = writeStdinFile(instance, create.stdin);
-      const env = { ...environmentFor(session, paneId(id), tmux, owner), ...plan.set };
-      for (const name of plan.unset) delete env[name];
+      const env = { ...environmentFor(session, paneId(id), tmux, owner), ...shellPlan.set };
+      for (const name of shellPlan.unset) delete env[name];
       const program = {
         ...withStdout(
           request.printPath,
-          wrapProgram(plan, stdinOf(stdinFile, request.stdin_path), request.stdout_path),
+          wrapProgram(shellPlan, stdinSource(stdinFile, request.stdin_path), request.stdout_path),
         ),
         cwd,
         env,
@@ -141,33 +141,33 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
         cols,
         inputLimitBytes: settings.max_input_bytes,
       };
-      const start = {
+      const startOptions = {
         open: await openPty(settings.pty),
-        ...(plan.integration.active ? { keyFile: startFiles(keyFile, scriptsDir) } : {}),
+        ...(shellPlan.integration.active ? { keyFile: keyFileWithScripts(keyFile, scriptsDir) } : {}),
       };
       // A pane's restored contents precede its program's output.
-      if (replayed === null) early = startEarly(program, start);
+      if (replay === null) earlyStart = startEarly(program, startOptions);
       return new Pane({
         id: paneId(id),
-        command: plan.displayCommand,
+        command: shellPlan.displayCommand,
         spawn: program,
-        ...(early ?? start),
+        ...(earlyStart ?? startOptions),
         nonce,
-        ...(integration ? { newKey: () => childKey(instance, scriptsDir) } : {}),
+        ...(integration ? { newKey: () => makeChildKey(instance, scriptsDir) } : {}),
         shell: {
-          kind: plan.kind,
-          command: create.command === plan.displayCommand ? plan.displayCommand : null,
-          integration: plan.integration,
+          kind: shellPlan.kind,
+          command: create.command === shellPlan.displayCommand ? shellPlan.displayCommand : null,
+          integration: shellPlan.integration,
         },
-        spool: spoolOf(instance, settings, isPrivate),
+        spool: spoolLimits(instance, settings, isPrivate),
         isRequested: create.tags.includes(EXEC_TAG),
-        ...(replayed === null ? {} : { restored: replayed.restored }),
-        ...(request.followed === true ? { heldMs: FOLLOWER_PATIENCE_MS } : {}),
+        ...(replay === null ? {} : { restored: replay.restored }),
+        ...(request.followed === true ? { heldMs: MAX_FOLLOWER_HOLD_MS } : {}),
         ...paneSettings(settings),
       });
     },
     discard() {
-      early?.discard();
+      earlyStart?.discard();
       keyFile.withdraw();
       if (stdinFile !== null) fs.rmSync(stdinFile, { force: true });
     },
@@ -175,9 +175,10 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
 }
 
 /** A session that a person opens without a command runs the command of the settings. */
-function withDefault({ create, opened }: PaneRequest, { default_command }: Settings): PaneRequest["create"] {
-  const isOpen = opened === true && create.command == null && create.shell == null && default_command !== "";
-  return isOpen ? { ...create, command: default_command } : create;
+function withDefaultCommand({ create, opened }: PaneRequest, { default_command }: Settings): PaneRequest["create"] {
+  const usesDefaultCommand =
+    opened === true && create.command == null && create.shell == null && default_command !== "";
+  return usesDefaultCommand ? { ...create, command: default_command } : create;
 }
 
 /** Claims the request for which the session is made. @throws WshError request_conflict */
@@ -188,7 +189,7 @@ export async function claimRequest(instance: Instance, once: SessionSpec["once"]
 }
 
 /** Registers the session: with new ids, or with those that it had. */
-export async function claimFor(
+export async function registerSession(
   spec: SessionSpec,
   instance: Instance,
   settings: Settings,
@@ -205,20 +206,20 @@ export async function claimFor(
 }
 
 /** The contents of a crashed pane; a note below the rule has what cannot be put at the prompt. */
-async function replayOf(restored: RestoredSpec, size: Size, plan: ShellPlan): Promise<Replay> {
+async function replayCrashedPane(restored: RestoredSpec, size: Size, plan: ShellPlan): Promise<Replay> {
   const { replay } = await import("../checkpoints/live/replay.ts");
   const { directory, pane, why, run, notes, numbers } = restored;
   const { rows, cols } = size;
-  const made = replay({ directory, pane, why, run, rows, cols, notes, numbers });
-  if (plan.integration.active || made.foreground === null) return made;
-  const messages = [...notes, `It ran: ${made.foreground.line}`];
+  const replayed = replay({ directory, pane, why, run, rows, cols, notes, numbers });
+  if (plan.integration.active || replayed.foreground === null) return replayed;
+  const messages = [...notes, `It ran: ${replayed.foreground.line}`];
   return replay({ directory, pane, why, run, rows, cols, notes: messages, numbers });
 }
 
 /**
  * Every start of the shell, the first and each restart, restores the scripts: without them zsh reads no .zshrc at all.
  */
-function startFiles(keyFile: KeyFile, directory: string): Pick<KeyFile, "offer" | "withdraw"> {
+function keyFileWithScripts(keyFile: KeyFile, directory: string): Pick<KeyFile, "offer" | "withdraw"> {
   return {
     offer() {
       try {
@@ -233,24 +234,24 @@ function startFiles(keyFile: KeyFile, directory: string): Pick<KeyFile, "offer" 
 }
 
 /** A secret and a file for a shell inside the session's own one. */
-function childKey(instance: Instance, directory: string): ChildKey {
+function makeChildKey(instance: Instance, directory: string): ChildKey {
   const nonce = randomToken(NONCE_LENGTH);
   const file = new KeyFile(instance, nonce);
   return {
     nonce,
     path: file.path,
     script: (kind) => join(directory, integrationNames[kind]),
-    ...startFiles(file, directory),
+    ...keyFileWithScripts(file, directory),
   };
 }
 
-function stdinOf(own: string | null, given: string | undefined): { path: string; isOurs: boolean } | null {
-  if (own !== null) return { path: own, isOurs: true };
-  return given === undefined ? null : { path: given, isOurs: false };
+function stdinSource(ownPath: string | null, givenPath: string | undefined): { path: string; isOurs: boolean } | null {
+  if (ownPath !== null) return { path: ownPath, isOurs: true };
+  return givenPath === undefined ? null : { path: givenPath, isOurs: false };
 }
 
 /** @param isPrivate called before a file is opened: a private session has none */
-function spoolOf(instance: Instance, settings: Settings, isPrivate: () => boolean): SpoolLimits | null {
+function spoolLimits(instance: Instance, settings: Settings, isPrivate: () => boolean): SpoolLimits | null {
   const { spool_command_bytes: commandBytes, spool_session_bytes: totalBytes } = settings;
   if (commandBytes === 0 || totalBytes === 0) return null;
   const openFile = (): number => {
@@ -285,14 +286,14 @@ function paneSettings(settings: Settings) {
 /** @throws WshError invalid_session_name */
 function nameRule({ create, naming, restored }: SessionSpec): NameRule {
   // A restored session keeps the name that it had.
-  const check = restored === undefined ? checkNewName : checkSessionName;
-  if (typeof create.name === "string") return { kind: "exact", name: check(create.name) };
+  const checkName = restored === undefined ? checkNewName : checkSessionName;
+  if (typeof create.name === "string") return { kind: "exact", name: checkName(create.name) };
   if (create.name_prefix !== undefined) return { kind: "prefix", prefix: create.name_prefix };
   return { kind: naming };
 }
 
 /** A pane that will be added to the session. */
-export interface MadePane {
+export interface PaneRegistration {
   readonly id: number;
   readonly window: number;
   readonly request: PaneRequest;

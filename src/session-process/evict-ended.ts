@@ -12,9 +12,9 @@ import { Connection } from "../wire/connection.ts";
 
 /** Never rejects: the next new session tries again. */
 export async function evictEnded(instance: Instance, entries: readonly SessionEntry[]): Promise<void> {
-  const dead: number[] = [];
-  for (const { id, socket } of entries) if (!(await requestEviction(socket))) dead.push(id);
-  if (dead.length > 0) await cleanStale(instance, dead).catch(() => []);
+  const deadIds: number[] = [];
+  for (const { id, socket } of entries) if (!(await requestEviction(socket))) deadIds.push(id);
+  if (deadIds.length > 0) await cleanStale(instance, deadIds).catch(() => []);
 }
 
 /** @returns whether its process existed and answered */

@@ -22,11 +22,11 @@ export class LiveSettings implements Disposable {
   private readonly watcher: Disposable;
   private readonly listeners: (() => void)[] = [];
 
-  /** @param refused receives the file's error */
+  /** @param reportFault receives the file's error */
   constructor(
     private readonly instance: Instance,
     loaded: LoadedSettings,
-    private readonly refused: (fault: string) => void,
+    private readonly reportFault: (fault: string) => void,
   ) {
     this.values = { ...loaded.values };
     this.eventConsumers = wantedOf(loaded);
@@ -34,7 +34,7 @@ export class LiveSettings implements Disposable {
     useWordSeparators(loaded.values.word_separators);
     this.watcher = watchConfig(instance.configFile, () => {
       const fault = this.reload();
-      if (fault !== null) this.refused(fault);
+      if (fault !== null) this.reportFault(fault);
     });
   }
 

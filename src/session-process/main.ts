@@ -37,41 +37,41 @@ import type { SessionProcess } from "./session-process.ts";
 /** Longest time for the last checkpoint after SIGTERM, in ms: SIGKILL usually follows soon. */
 const LAST_CHECKPOINT_MS = 1_000;
 /** Time from the first attachment to loading the code for keys, in ms: the picture and the shell's prompt come first. */
-const LOAD_MS = 500;
+const PRELOAD_DELAY_MS = 500;
 /** Longest time for peers to read the last messages before the process ends, in ms. */
 const FLUSH_MS = 2_000;
 
 export async function runSessionProcess(): Promise<void> {
   forgetEngineOptions();
-  let begun: Awaited<ReturnType<typeof begin>>;
+  let started: Awaited<ReturnType<typeof startSession>>;
   try {
-    begun = await begin();
+    started = await startSession();
   } catch (error) {
     reportFailure(error);
     // Not only the exit code: resources bound before the failure would keep the process alive.
     process.exit(1);
   }
-  const { built, server, logger, warnings } = begun;
+  const { built, server, logger, warnings } = started;
   const { sessionProcess, keeper, links } = built;
   const { session, instance } = sessionProcess;
   const wasOnlyShown = session.info().crashed !== undefined;
   reportReady({ info: session.info(), warnings });
   const sessionEnded = Promise.withResolvers<void>();
   session.events.on("destroyed", () => sessionEnded.resolve());
-  let restoring = false;
+  let isRegistering = false;
   // The reason for a failure is logged once, however often it is retried.
   const reportedFailures = new Set<string>();
   const { processId } = sessionProcess;
-  const files = {
+  const ownFiles = {
     socket: sessionSocket(instance, processId),
     life: built.life,
     isLinked: () => isLinked(instance, processId),
   };
-  using _watcher = watchOwnFiles(files, () => {
-    if (restoring || session.lifetime.isEnding || session.lifetime.isOver) return;
-    restoring = true;
-    void registerAgain(built, files, server, logger, reportedFailures).finally(() => {
-      restoring = false;
+  using _watcher = watchOwnFiles(ownFiles, () => {
+    if (isRegistering || session.lifetime.isEnding || session.lifetime.isOver) return;
+    isRegistering = true;
+    void registerAgain(built, ownFiles, server, logger, reportedFailures).finally(() => {
+      isRegistering = false;
     });
   });
   // Errors that no pane's own guard catches: one of them would end every pane.
@@ -90,7 +90,7 @@ export async function runSessionProcess(): Promise<void> {
   });
   await sessionEnded.promise;
   // The process ends even if a step of its end fails.
-  const attempt = async (step: () => unknown): Promise<void> => {
+  const attemptStep = async (step: () => unknown): Promise<void> => {
     try {
       await step();
     } catch (error) {
@@ -98,25 +98,25 @@ export async function runSessionProcess(): Promise<void> {
     }
   };
   // A write in progress would recreate files that the session's end has removed.
-  await attempt(() => Promise.race([keeper.whenWritten(), Bun.sleep(LAST_CHECKPOINT_MS)]));
-  await attempt(() => sessionProcess.dispose());
-  const [guest] = keeper.guests;
-  if (guest?.home != null) {
-    const { number } = guest.home;
-    await attempt(() => leaveAsCarrier(instance, links(), number));
+  await attemptStep(() => Promise.race([keeper.whenWritten(), Bun.sleep(LAST_CHECKPOINT_MS)]));
+  await attemptStep(() => sessionProcess.dispose());
+  const [firstGuest] = keeper.guests;
+  if (firstGuest?.adoptedBy != null) {
+    const { number } = firstGuest.adoptedBy;
+    await attemptStep(() => leaveAsCarrier(instance, links(), number));
     server.dismiss();
-    await attempt(() => keeper.untilGuestsEnded());
+    await attemptStep(() => keeper.whenGuestsEnded());
   }
-  await attempt(() => keeper.dispose());
-  await attempt(() => begun.built.personFiles[Symbol.dispose]());
+  await attemptStep(() => keeper.dispose());
+  await attemptStep(() => started.built.terminalVariableFiles[Symbol.dispose]());
   // A crashed session that is only shown has not ended.
-  if (!wasOnlyShown) await attempt(() => removeOwnWorktree(session, logger));
+  if (!wasOnlyShown) await attemptStep(() => removeOwnWorktree(session, logger));
   // The last hooks need a server, which may be starting.
-  await attempt(() => Promise.race([begun.built.hooks.whenStarted(), Bun.sleep(LAST_CHECKPOINT_MS)]));
-  await attempt(() => releaseSession(instance, guest === undefined ? links() : sessionProcess.processId));
-  await attempt(() => files.life.discard());
-  await attempt(() => server.flush(FLUSH_MS));
-  await attempt(() => begun.built.tmux.flush(FLUSH_MS));
+  await attemptStep(() => Promise.race([started.built.hooks.whenStarted(), Bun.sleep(LAST_CHECKPOINT_MS)]));
+  await attemptStep(() => releaseSession(instance, firstGuest === undefined ? links() : sessionProcess.processId));
+  await attemptStep(() => ownFiles.life.discard());
+  await attemptStep(() => server.flush(FLUSH_MS));
+  await attemptStep(() => started.built.tmux.flush(FLUSH_MS));
   process.exit(0);
 }
 
@@ -141,33 +141,33 @@ function withAgentAsOwner(agent: string | null, spec: SessionSpec): SessionSpec 
   };
 }
 
-async function begin(): Promise<{
+async function startSession(): Promise<{
   built: BuiltSession;
   server: SessionServer;
   logger: Logger;
   /** Warnings about the settings, for the starting process. */
   warnings: readonly string[];
 }> {
-  const given = v.parse(SessionSpecSchema, await Bun.stdin.json());
-  const instance = resolveInstance({ flags: { socket: given.socket }, env: process.env });
+  const receivedSpec = v.parse(SessionSpecSchema, await Bun.stdin.json());
+  const instance = resolveInstance({ flags: { socket: receivedSpec.socket }, env: process.env });
   const loaded = loadSettings(instance, { env: process.env, tolerant: true });
   const { warnings } = loaded;
-  let people: SessionProcess["session"] | null = null;
-  let lastStatus = "";
-  const live = new LiveSettings(instance, loaded, (fault) => {
-    lastStatus = fault;
-    people?.notice.show(fault);
+  let servedSession: SessionProcess["session"] | null = null;
+  let lastFault = "";
+  const liveSettings = new LiveSettings(instance, loaded, (fault) => {
+    lastFault = fault;
+    servedSession?.notice.show(fault);
   });
-  const settings = live.values;
+  const settings = liveSettings.values;
   knowAgents(settings.agents);
-  const spec = withAgentAsOwner(agentOfStarter(), given);
+  const spec = withAgentAsOwner(agentOfStarter(), receivedSpec);
   const owner = ownerIn(spec);
   actForAgent(owner?.kind === "agent" ? owner.name : loaded.agent);
   const logger = createLogger({ level: logLevelFor("session", loaded), format: settings.log_format });
   const audit = directAudit(instance, settings);
   const server = new SessionServer(
     { clients: settings.max_clients, waiters: settings.max_waiters },
-    { instance, settings, reload: (input) => live.answerReload(input) },
+    { instance, settings, reload: (input) => liveSettings.answerReload(input) },
     audit,
   );
   beforeEachRead(takeWaitingKeys);
@@ -179,24 +179,24 @@ async function begin(): Promise<{
     settings,
     server,
     logger,
-    activity: () => memory.activity(),
-    eventConsumers: () => live.eventConsumers,
+    noteActivity: () => memory.activity(),
+    eventConsumers: () => liveSettings.eventConsumers,
     audit,
   };
   // A server records its own calls.
   const built = await (spec.starter === "server" ? buildSession(options) : buildWithAudit(options, audit()));
   const { sessionProcess } = built;
   server.serve(sessionProcess);
-  people = sessionProcess.session;
-  loadForPeople(sessionProcess);
-  if (loaded.isWrong) people.notice.show(warnings.at(-1) ?? "");
-  watchForPeople(sessionProcess, live, logger);
-  live.onChanged(() => {
-    sessionProcess.session.notice.withdraw(lastStatus);
+  servedSession = sessionProcess.session;
+  preloadForKeys(sessionProcess);
+  if (loaded.isWrong) servedSession.notice.show(warnings.at(-1) ?? "");
+  startStatusLineWhenNeeded(sessionProcess, liveSettings, logger);
+  liveSettings.onChanged(() => {
+    sessionProcess.session.notice.withdraw(lastFault);
     applySettings(sessionProcess);
     server.permissionsChanged();
   });
-  sessionProcess.session.events.on("destroyed", () => live[Symbol.dispose]());
+  sessionProcess.session.events.on("destroyed", () => liveSettings[Symbol.dispose]());
   const { id, name } = sessionProcess.session;
   return { built, server, logger: logger.with({ session: name, id }), warnings };
 }
@@ -213,46 +213,46 @@ async function removeOwnWorktree({ worktree }: { readonly worktree: Worktree | n
  * Loads the code that a person's keys may need once a terminal is attached, while no key is pressed: otherwise the first
  * split took twice as long as the next (m).
  */
-function loadForPeople(sessionProcess: SessionProcess): void {
+function preloadForKeys(sessionProcess: SessionProcess): void {
   const { session, settings } = sessionProcess;
-  const load = (): void => {
-    void sessionProcess.load();
+  const preload = (): void => {
+    void sessionProcess.loadOperations();
     void import("../viewer/calls/permitted-targets.ts");
     if (settings.status !== "off") void import("../viewer/status/status-line.ts");
   };
-  const end = session.events.on("viewer", () => {
-    end();
-    setTimeout(load, LOAD_MS).unref();
+  const unsubscribe = session.events.on("viewer", () => {
+    unsubscribe();
+    setTimeout(preload, PRELOAD_DELAY_MS).unref();
   });
 }
 
 /** Notifies people of events in windows while there are any. */
-function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings, logger: Logger): void {
+function startStatusLineWhenNeeded(sessionProcess: SessionProcess, liveSettings: LiveSettings, logger: Logger): void {
   const { session, arrangement } = sessionProcess;
-  const settings: Settings = live.values;
-  let isWatched = false;
-  const watch = async (): Promise<void> => {
+  const settings: Settings = liveSettings.values;
+  let isStarted = false;
+  const startIfNeeded = async (): Promise<void> => {
     const { status, alert, alert_for } = settings;
     // With one pane, terminals ring its bells in any case.
-    const isOfOne = status === "on" || (alert !== "off" && alert_for.some((kind) => kind !== "bell"));
-    const isWanted = arrangement.isSplit ? status !== "off" || alert !== "off" : isOfOne;
-    if (isWatched || !isWanted) return;
-    isWatched = true;
+    const isWantedForOnePane = status === "on" || (alert !== "off" && alert_for.some((kind) => kind !== "bell"));
+    const isWanted = arrangement.isSplit ? status !== "off" || alert !== "off" : isWantedForOnePane;
+    if (isStarted || !isWanted) return;
+    isStarted = true;
     const { StatusLine } = await import("../viewer/status/status-line.ts");
-    const line = new StatusLine(session, settings, {
+    const statusLine = new StatusLine(session, settings, {
       socket: sessionProcess.socket,
       failed: (command, reason) =>
         logger.warn("a command of the status line fails", { session: session.name, command, reason }),
     });
-    live.onChanged(() => line.changed());
-    arrangement.events.on("listed", () => line.paneChanged());
-    arrangement.events.on("rang", (pane) => arrangement.isSplit && line.bellRang(pane));
-    arrangement.events.on("rendered", (pane) => line.paneRendered(pane));
-    session.events.on("destroyed", () => line[Symbol.dispose]());
+    liveSettings.onChanged(() => statusLine.changed());
+    arrangement.events.on("listed", () => statusLine.paneChanged());
+    arrangement.events.on("rang", (pane) => arrangement.isSplit && statusLine.bellRang(pane));
+    arrangement.events.on("rendered", (pane) => statusLine.paneRendered(pane));
+    session.events.on("destroyed", () => statusLine[Symbol.dispose]());
   };
-  arrangement.events.on("changed", () => void watch());
-  live.onChanged(() => void watch());
-  void watch();
+  arrangement.events.on("changed", () => void startIfNeeded());
+  liveSettings.onChanged(() => void startIfNeeded());
+  void startIfNeeded();
 }
 
 /** Applies new settings: everything is redrawn, and terminals are notified. */
@@ -286,9 +286,9 @@ async function registerAgain(
   files: { life: LifeLock },
   server: SessionServer,
   logger: Logger,
-  failed: Set<string>,
+  reportedFailures: Set<string>,
 ): Promise<void> {
-  const { session, instance, arrangement, locals } = sessionProcess;
+  const { session, instance, arrangement, localPanes } = sessionProcess;
   try {
     prepareRuntimeDir(instance);
     const ids = links();
@@ -298,16 +298,16 @@ async function registerAgain(
     tmux.listenAgain();
     session.setName(claim.name);
     if (arrangement.isSplit) {
-      const panes = [...locals.keys()].map((pane) => paneNumber(pane));
+      const panes = [...localPanes.keys()].map((pane) => paneNumber(pane));
       const windows = arrangement.state.windows.map(({ id }) => id);
-      await linkAll(instance, { id: sessionProcess.processId, session: sessionProcess.number, panes, windows });
+      await linkAll(instance, { id: sessionProcess.processId, session: sessionProcess.sessionNumber, panes, windows });
     }
     logger.warn("registered again after its socket or lock was deleted", { name: claim.name });
-    failed.clear();
+    reportedFailures.clear();
   } catch (error) {
     const { code } = WshError.from(error);
-    if (failed.has(code)) return;
-    failed.add(code);
+    if (reportedFailures.has(code)) return;
+    reportedFailures.add(code);
     logger.error("the session cannot be reached: registering again failed", { error });
   }
 }

@@ -19,12 +19,12 @@ import { paneId, windowId } from "../protocol/names.ts";
 import { Session } from "../session/session.ts";
 import { contains, type Windows, withoutPopups } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
-import type { MadePane, PlannedPane } from "./create.ts";
+import { journalCommands } from "./command-journal.ts";
+import type { PaneRegistration, PlannedPane } from "./create.ts";
 import { recordPane } from "./events/pane-events.ts";
 import { ownQuestions, questionsOf } from "./events/pane-questions.ts";
 import { PasswordAsk, passwordAsks } from "./events/password-ask.ts";
 import type { Recorder } from "./events/recorder.ts";
-import { keepHistory } from "./history.ts";
 import type { Arrangement } from "./panes/arrangement.ts";
 import type { Content } from "./panes/content.ts";
 import { LocalPane } from "./panes/local-pane.ts";
@@ -35,13 +35,13 @@ export interface PaneKeeperPort {
   readonly session: Session<Content>;
   readonly arrangement: Arrangement;
   readonly content: Content;
-  readonly locals: Map<string, LocalPane>;
+  readonly localPanes: Map<string, LocalPane>;
   readonly instance: Instance;
   readonly settings: Settings;
   readonly logger: Logger;
   /** Id of the process, and number of the session. */
   readonly processId: number;
-  readonly number: number;
+  readonly sessionNumber: number;
   readonly env: Readonly<Record<string, string>>;
   readonly nofile: number | null;
   readonly tmux: TmuxSocket;
@@ -49,59 +49,59 @@ export interface PaneKeeperPort {
   /** Whether it only shows a crashed session: nothing is written or removed. */
   readonly showsCrashed: boolean;
   /** A pane is gone and can no longer be found. */
-  released(id: number): void;
+  paneReleased(id: number): void;
   /** A program printed this many bytes. Runs per chunk. */
-  printed(bytes: number): void;
+  outputPrinted(bytes: number): void;
   readonly recorder: Recorder;
 }
 
 /** Id of the window that contains a pane; null: none. */
-function windowWith({ windows }: Windows, pane: string): string | null {
+function windowIdOf({ windows }: Windows, pane: string): string | null {
   const holder = windows.find((window) => contains(window, pane));
   return holder === undefined ? null : windowId(holder.id);
 }
 
-const nothing = async (): Promise<void> => {};
+const doNothing = async (): Promise<void> => {};
 /** Registry of a pane, whose session the process registers itself. */
-const noRegistry = { rename: async (name: string) => name, ended: nothing, live: nothing, leave: nothing };
+const unregisteredPane = { rename: async (name: string) => name, ended: doNothing, live: doNothing, leave: doNothing };
 
 export class PaneKeeper {
   private readonly checkpoints = new Map<string, PaneCheckpoint>();
   private readonly journals = new Map<string, Disposable>();
-  private layout: LayoutCheckpoint | null = null;
-  private readonly waiters: (() => void)[] = [];
+  private layoutCheckpoint: LayoutCheckpoint | null = null;
+  private readonly guestWaiters: (() => void)[] = [];
 
   constructor(private readonly port: PaneKeeperPort) {
     const { arrangement, recorder } = port;
-    arrangement.events.on("changed", () => this.keepLayout());
+    arrangement.events.on("changed", () => this.startLayoutCheckpoint());
     arrangement.events.on("recorded", (details) =>
-      recorder.record({ ...details, ...present({ window: windowWith(arrangement.state, details.pane) }) }),
+      recorder.record({ ...details, ...present({ window: windowIdOf(arrangement.state, details.pane) }) }),
     );
     // A pane that is still in the layout would keep its checkpoint, and the session would look like a crashed one.
     port.session.events.on("destroyed", ({ reason }) => {
-      for (const { ownSession, home } of [...port.locals.values()])
-        if (home === null) ownSession.lifetime.destroy(reason);
+      for (const { ownSession, adoptedBy } of [...port.localPanes.values()])
+        if (adoptedBy === null) ownSession.lifetime.destroy(reason);
     });
-    if (arrangement.isSplit) this.keepLayout();
+    if (arrangement.isSplit) this.startLayoutCheckpoint();
   }
 
   /** Creates a pane and starts its program. @throws WshError of the program: nothing remains then */
-  async adopt(planned: PlannedPane, newPane: MadePane): Promise<LocalPane> {
+  async createPane(planned: PlannedPane, registration: PaneRegistration): Promise<LocalPane> {
     const { port } = this;
-    const { session, arrangement, settings, locals } = port;
-    const { create, restored } = newPane.request;
-    const isPrivate = (): boolean => (locals.get(pane.id)?.ownSession ?? session).isPrivate;
+    const { session, arrangement, settings, localPanes } = port;
+    const { create, restored } = registration.request;
+    const isPrivate = (): boolean => (localPanes.get(pane.id)?.ownSession ?? session).isPrivate;
     const pane: Pane = await planned.make({
-      id: newPane.id,
+      id: registration.id,
       session: session.name,
       tmux: port.tmux.environment(),
-      owner: newPane.owner,
+      owner: registration.owner,
       isPrivate,
     });
     const ownSession = new Session(
       {
-        id: port.number,
-        windowId: newPane.window,
+        id: port.sessionNumber,
+        windowId: registration.window,
         name: session.name,
         tags: [],
         private: session.isPrivate,
@@ -111,10 +111,10 @@ export class PaneKeeper {
         settings: sessionSettings(settings),
         isSized: true,
         env: storableVariables(create.env),
-        owner: newPane.owner,
+        owner: registration.owner,
       },
       pane,
-      noRegistry,
+      unregisteredPane,
     );
     const { id } = pane;
     const local = new LocalPane({
@@ -127,25 +127,27 @@ export class PaneKeeper {
       },
       isTypedBeside: () => arrangement.isTypedBeside(id),
       hasOthers: () => arrangement.hasSeveral,
-      isFollowed: () => arrangement.hasSeveral || session.status !== null,
+      isInfoDisplayed: () => arrangement.hasSeveral || session.status !== null,
     });
-    pane.events.on("chunk", ({ bytes }) => port.printed(bytes.length));
+    pane.events.on("chunk", ({ bytes }) => port.outputPrinted(bytes.length));
     pane.events.on("crashed", (error) =>
       port.logger.error("part of a pane's output was discarded", { pane: id, error }),
     );
     pane.events.on("abandoned", () => port.content.events.emit("abandoned", undefined));
-    locals.set(id, local);
-    local.homeTracker.onLost = async () => this.checkpoints.get(id)?.saveLast("SIGHUP");
-    const maker = newPane.owner?.kind === "agent" ? newPane.owner.name : null;
-    const passwords = new PasswordAsk(
+    localPanes.set(id, local);
+    local.adoption.saveLastState = async () => this.checkpoints.get(id)?.saveLast("SIGHUP");
+    const owningAgent = registration.owner?.kind === "agent" ? registration.owner.name : null;
+    const passwordPrompter = new PasswordAsk(
       {
         pane,
         questions: () => {
-          const { owner } = local.homeTracker;
-          return owner === null ? ownQuestions(session.questions) : questionsOf(port.instance, owner.number);
+          const { confirmedSession } = local.adoption;
+          return confirmedSession === null
+            ? ownQuestions(session.questions)
+            : questionsOf(port.instance, confirmedSession.number);
         },
       },
-      maker,
+      owningAgent,
     );
     const recording = recordPane({
       pane,
@@ -153,33 +155,34 @@ export class PaneKeeper {
       recorder: {
         record: (details) =>
           void (
-            local.homeTracker.report(details) || port.recorder.record(details, local.homeTracker.owner, isPrivate())
+            local.adoption.report(details) ||
+            port.recorder.record(details, local.adoption.confirmedSession, isPrivate())
           ),
       },
-      window: () => windowWith(arrangement.state, id),
+      window: () => windowIdOf(arrangement.state, id),
       isPrivate,
-      stateChecked: (state) => passwords.stateChecked(state),
+      stateChecked: (state) => passwordPrompter.stateChecked(state),
     });
     ownSession.events.on("destroyed", () => recording[Symbol.dispose]());
     try {
       await pane.start();
     } catch (error) {
-      locals.delete(id);
+      localPanes.delete(id);
       recording[Symbol.dispose]();
       local.close();
       pane.events.emit("exited", { code: null, signal: null });
       throw error;
     }
-    ownSession.events.on("destroyed", () => this.removePane(local, newPane.id));
+    ownSession.events.on("destroyed", () => this.removePane(local, registration.id));
     // Nothing was started: the pane looks like one of an ended session.
     if (restored?.run === false) pane.lifetime.handleProgramEnd({ code: null, signal: null });
-    this.storePane(local, planned, newPane);
+    this.startJournalAndCheckpoint(local, planned, registration);
     return local;
   }
 
   /** Panes that belong to another session; they run here until they end. */
   get guests(): LocalPane[] {
-    return [...this.port.locals.values()].filter(({ home }) => home !== null);
+    return [...this.port.localPanes.values()].filter(({ adoptedBy }) => adoptedBy !== null);
   }
 
   /**
@@ -187,23 +190,23 @@ export class PaneKeeper {
    * checkpoint contains it.
    * @param isOffered until that session has it, it is found here, and its checkpoint is kept
    */
-  async lend(
+  async setAdoptedBy(
     local: LocalPane,
-    home: { readonly number: number; readonly name: string } | null,
+    adoptedBy: { readonly number: number; readonly name: string } | null,
     isOffered = false,
   ): Promise<void> {
-    const before = local.homeTracker.owner?.number;
-    local.setHome(home, isOffered);
-    if (local.homeTracker.owner?.number !== before) passwordAsks.get(local.pane)?.moved();
+    const previousOwner = local.adoption.confirmedSession?.number;
+    local.setAdoptedBy(adoptedBy, isOffered);
+    if (local.adoption.confirmedSession?.number !== previousOwner) passwordAsks.get(local.pane)?.moved();
     this.port.session.events.emit("joined", undefined);
-    for (const wake of this.waiters.splice(0)) wake();
-    if (!isOffered) await this.checkpoints.get(local.id)?.moveTo(home?.number ?? null);
+    for (const wake of this.guestWaiters.splice(0)) wake();
+    if (!isOffered) await this.checkpoints.get(local.id)?.moveTo(adoptedBy?.number ?? null);
   }
 
   /** Resolves when the checkpoint contains the current layout. Never rejects: errors are logged. */
   async writeLayout(): Promise<void> {
-    this.keepLayout();
-    await this.layout?.writeNow();
+    this.startLayoutCheckpoint();
+    await this.layoutCheckpoint?.writeNow();
   }
 
   /** Writes one pane into another session's named checkpoint. */
@@ -213,39 +216,39 @@ export class PaneKeeper {
 
   async saveTo(directory: string): Promise<void> {
     const { arrangement } = this.port;
-    if (arrangement.isSplit) await this.layout?.saveTo(directory);
+    if (arrangement.isSplit) await this.layoutCheckpoint?.saveTo(directory);
     await Promise.all(
-      [...this.checkpoints].map(async ([pane, kept]) => {
-        if (arrangement.isLiving(pane)) await kept.saveTo(directory);
+      [...this.checkpoints].map(async ([pane, checkpoint]) => {
+        if (arrangement.isLiving(pane)) await checkpoint.saveTo(directory);
       }),
     );
-    const elsewhere = [...arrangement.placed.values()].flatMap(({ link }) => (link?.isGuest ? [link] : []));
-    await Promise.all(elsewhere.map((link) => link.request("peer.checkpoint", { folder: basename(directory) })));
+    const guestLinks = [...arrangement.placed.values()].flatMap(({ link }) => (link?.isGuest ? [link] : []));
+    await Promise.all(guestLinks.map((link) => link.request("peer.checkpoint", { folder: basename(directory) })));
   }
 
   async saveLast(signal: string): Promise<void> {
     await Promise.all([
-      this.layout?.saveLast(signal),
-      ...[...this.checkpoints.values()].map((kept) => kept.saveLast(signal)),
+      this.layoutCheckpoint?.saveLast(signal),
+      ...[...this.checkpoints.values()].map((checkpoint) => checkpoint.saveLast(signal)),
     ]);
   }
 
-  keepAfterRestoreUndone(): void {
-    this.layout?.abandonRestore();
-    for (const kept of this.checkpoints.values()) kept.abandonRestore();
+  abandonRestore(): void {
+    this.layoutCheckpoint?.abandonRestore();
+    for (const checkpoint of this.checkpoints.values()) checkpoint.abandonRestore();
   }
 
   /** Resolves when no write is in progress. */
   async whenWritten(): Promise<void> {
     await Promise.all([
-      this.layout?.waitForWrites(),
-      ...[...this.checkpoints.values()].map((kept) => kept.waitForWrites()),
+      this.layoutCheckpoint?.waitForWrites(),
+      ...[...this.checkpoints.values()].map((checkpoint) => checkpoint.waitForWrites()),
     ]);
   }
 
   /** Resolves when no other session has a pane that runs here. */
-  async untilGuestsEnded(): Promise<void> {
-    while (this.guests.length > 0) await new Promise<void>((resolve) => this.waiters.push(resolve));
+  async whenGuestsEnded(): Promise<void> {
+    while (this.guests.length > 0) await new Promise<void>((resolve) => this.guestWaiters.push(resolve));
   }
 
   dispose(): void {
@@ -253,40 +256,41 @@ export class PaneKeeper {
     this.journals.clear();
   }
 
-  private storePane(local: LocalPane, planned: PlannedPane, newPane: MadePane): void {
-    const { id, window, request, startedByProgram, isPopup } = newPane;
-    const { session, arrangement, instance, settings, number } = this.port;
+  private startJournalAndCheckpoint(local: LocalPane, planned: PlannedPane, registration: PaneRegistration): void {
+    const { id, window, request, startedByProgram, isPopup } = registration;
+    const { session, arrangement, instance, settings, sessionNumber } = this.port;
     const { create, restored, env, nofile } = request;
     const logger = this.port.logger.with({ session: session.name, id: session.id, pane: local.id });
     const places = historyPlaces(instance);
     const retention = { days: settings.history_days, bytes: settings.history_bytes };
-    const begun = (): void => takeInWhenMany(places, retention);
+    const journalBegun = (): void => takeInWhenMany(places, retention);
     this.journals.set(
       local.id,
-      keepHistory(local.ownSession, { places, settings, logger, startedByProgram, journalBegun: begun }),
+      journalCommands(local.ownSession, { places, settings, logger, startedByProgram, journalBegun: journalBegun }),
     );
     const { pane } = local;
-    const witness = new Witness({ pane, settings, maker: newPane.owner });
+    const witness = new Witness({ pane, settings, paneOwner: registration.owner });
     local.ownSession.events.on("destroyed", () => witness[Symbol.dispose]());
     if (restored?.run === false || isPopup) return;
     const { command = null, shell = null } = create;
-    const given = storableVariables(create.env);
+    const storableEnv = storableVariables(create.env);
     const start = {
       pane: id,
-      session: number,
+      session: sessionNumber,
       window,
       nofile,
-      program: { command, shell, display: pane.command, ...defined({ env: given }) },
+      program: { command, shell, display: pane.command, ...defined({ env: storableEnv }) },
       env: storableEnvironment({ ...env, ...create.env }),
     };
-    const { replayed } = planned;
+    const { replay } = planned;
     // A named checkpoint remains unchanged.
-    const isOwn = restored?.directory === sessionDir(instance, number);
-    const foreground = restored?.run === true ? (replayed?.foreground ?? null) : null;
-    const line = planResume(foreground, settings.restore_programs);
-    if (line !== null) void resume(pane, line, logger);
+    const isOwnCheckpoint = restored?.directory === sessionDir(instance, sessionNumber);
+    const foreground = restored?.run === true ? (replay?.foreground ?? null) : null;
+    const resumedLine = planResume(foreground, settings.restore_programs);
+    if (resumedLine !== null) void resume(pane, resumedLine, logger);
     // A conversation that could not be resumed, because its agent is missing, is offered again.
-    const again = line === null || foreground?.conversation === undefined ? {} : { line: line.line };
+    const lineToOffer =
+      resumedLine === null || foreground?.conversation === undefined ? {} : { line: resumedLine.line };
     this.checkpoints.set(
       local.id,
       new PaneCheckpoint({
@@ -296,18 +300,18 @@ export class PaneKeeper {
         settings,
         logger,
         start,
-        resumed: foreground && { ...foreground, ...again },
+        resumed: foreground && { ...foreground, ...lineToOffer },
         isMember: () => arrangement.isSplit,
         isRestored: restored !== undefined,
-        history: isOwn ? (replayed?.history ?? null) : null,
+        history: isOwnCheckpoint ? (replay?.history ?? null) : null,
       }),
     );
   }
 
-  private keepLayout(): void {
-    const { session, arrangement, instance, settings, logger, processId, number, env, nofile } = this.port;
-    if (this.layout !== null || !arrangement.isSplit || this.port.showsCrashed) return;
-    this.layout = new LayoutCheckpoint({
+  private startLayoutCheckpoint(): void {
+    const { session, arrangement, instance, settings, logger, processId, sessionNumber, env, nofile } = this.port;
+    if (this.layoutCheckpoint !== null || !arrangement.isSplit || this.port.showsCrashed) return;
+    this.layoutCheckpoint = new LayoutCheckpoint({
       session,
       arrangement,
       instance,
@@ -316,7 +320,7 @@ export class PaneKeeper {
       isRestored: this.port.isRestored,
       currentLayout: () => ({
         host: processId,
-        session: number,
+        session: sessionNumber,
         name: session.name,
         tags: session.tags,
         created_at: session.createdAt,
@@ -332,11 +336,11 @@ export class PaneKeeper {
 
   private removePane(local: LocalPane, id: number): void {
     const { port } = this;
-    port.locals.delete(local.id);
+    port.localPanes.delete(local.id);
     this.journals.get(local.id)?.[Symbol.dispose]();
     this.journals.delete(local.id);
     this.checkpoints.delete(local.id);
-    if (paneId(port.processId) !== local.id) port.released(id);
-    for (const wake of this.waiters.splice(0)) wake();
+    if (paneId(port.processId) !== local.id) port.paneReleased(id);
+    for (const wake of this.guestWaiters.splice(0)) wake();
   }
 }

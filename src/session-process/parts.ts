@@ -23,32 +23,32 @@ export interface SessionParts {
   /** The process's own id in the registry. */
   readonly processId: number;
   /** The session's number. */
-  readonly number: number;
+  readonly sessionNumber: number;
   /** Panes that run here, by id; those that have left the layout are included while they can be read. */
-  readonly locals: ReadonlyMap<string, LocalPane>;
+  readonly localPanes: ReadonlyMap<string, LocalPane>;
   /** Decides which agents may act on objects of others. */
   readonly permission: Permission;
   /** Stored state of its panes. */
   readonly keeper: PaneKeeper;
   /** Returns a function that finds the session of a request's subject and returns its id. */
-  owner(request: Pick<PeerRequest, "op" | "target">): () => string;
+  subjectSessionId(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** @throws WshError pane_not_found */
   findSubject(target: string | undefined): Subject;
   /** The pane of a request. @throws WshError pane_not_found; moved if another process has it */
-  localFor(target: string | undefined): LocalPane;
+  localPaneFor(target: string | undefined): LocalPane;
   /**
    * The id of the target's pane, which may have left the layout while it can still be read. @throws WshError
    * pane_not_found
    */
-  paneFor(target: string | undefined): string;
+  paneIdFor(target: string | undefined): string;
   /** Starts a program in a new pane that no window shows yet. @throws WshError of sessions.create */
-  start(program: NewPane, size: Size): Promise<LocalPane>;
+  startProgram(program: NewPaneProgram, size: Size): Promise<LocalPane>;
   /** The error that names the process which serves the pane of a request. */
   movedError(pane: string, target: string | undefined): WshError;
 }
 
 /** The program of a new pane. */
-export interface NewPane {
+export interface NewPaneProgram {
   readonly create: Pick<PaneRequest["create"], "command" | "cwd" | "shell" | "env" | "stdin">;
   /** The caller's directory, used if the request names none. */
   readonly cwd: string;

@@ -13,10 +13,10 @@ import type { ImageFormat } from "../protocol/paste.ts";
 /** Maximum files of one session: a person pastes a few per question. */
 const MAX_FILES = 32;
 /** Age at which a file is a leftover, in ms: sessions live for days, but their programs read an image at once. */
-const LEFT_MS = 7 * 24 * 3_600_000;
+const LEFTOVER_AGE_MS = 7 * 24 * 3_600_000;
 const NAME_LENGTH = 12;
 
-const beginnings: Readonly<Record<ImageFormat, RegExp>> = {
+const signatures: Readonly<Record<ImageFormat, RegExp>> = {
   png: /^\x89PNG\r\n\x1a\n/,
   jpeg: /^\xff\xd8\xff/,
   gif: /^GIF8[79]a/,
@@ -27,28 +27,30 @@ const beginnings: Readonly<Record<ImageFormat, RegExp>> = {
 const files: string[] = [];
 
 /** @returns the file's path. @throws WshError invalid_request, runtime_dir_unusable */
-export function keepImage(instance: Instance, bytes: Buffer, format: ImageFormat): string {
-  if (!beginnings[format].test(bytes.toString("latin1", 0, 16)))
+export function storeImage(instance: Instance, bytes: Buffer, format: ImageFormat): string {
+  if (!signatures[format].test(bytes.toString("latin1", 0, 16)))
     throw new WshError("invalid_request", `the data does not begin like a file of the format ${format}`);
   return inKeptDir(instance, "images", (directory) => {
     if (files.length === 0) {
-      sweep(directory);
-      process.on("exit", () => remove(files));
+      removeLeftovers(directory);
+      process.on("exit", () => removeFiles(files));
     }
     const path = join(directory, `${randomToken(NAME_LENGTH)}.${format === "jpeg" ? "jpg" : format}`);
     fs.writeFileSync(path, bytes, { mode: 0o600, flag: "wx" });
     files.push(path);
-    remove(files.splice(0, files.length - MAX_FILES));
+    removeFiles(files.splice(0, files.length - MAX_FILES));
     return path;
   });
 }
 
-function remove(paths: readonly string[]): void {
+function removeFiles(paths: readonly string[]): void {
   for (const path of paths) fs.rmSync(path, { force: true });
 }
 
-function sweep(directory: string): void {
-  const old = fs.readdirSync(directory).map((name) => join(directory, name));
+function removeLeftovers(directory: string): void {
+  const paths = fs.readdirSync(directory).map((name) => join(directory, name));
   const now = Date.now();
-  remove(old.filter((path) => now - (fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now) > LEFT_MS));
+  removeFiles(
+    paths.filter((path) => now - (fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now) > LEFTOVER_AGE_MS),
+  );
 }

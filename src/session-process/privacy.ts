@@ -8,30 +8,31 @@ import type { LocalPane } from "./panes/local-pane.ts";
 import type { SessionParts } from "./parts.ts";
 
 export function followPrivacy(parts: SessionParts): void {
-  const { session, arrangement, locals, content } = parts;
-  const tellPanes = (): void => {
-    for (const local of locals.values()) if (local.home === null) local.ownSession.setPrivate(session.isPrivate);
+  const { session, arrangement, localPanes, content } = parts;
+  const notifyPanes = (): void => {
+    for (const local of localPanes.values())
+      if (local.adoptedBy === null) local.ownSession.setPrivate(session.isPrivate);
     for (const { link } of arrangement.placed.values()) if (link?.isGuest) link.setPrivate(session.isPrivate);
   };
   // Its panes here always know: `own` of each reports it.
-  for (const change of ["info", "private"] as const) session.events.on(change, tellPanes);
-  arrangement.events.on("placed", tellPanes);
-  session.events.on("private", () => void takeBack(parts));
+  for (const change of ["info", "private"] as const) session.events.on(change, notifyPanes);
+  arrangement.events.on("placed", notifyPanes);
+  session.events.on("private", () => void revokeFromAgents(parts));
   let wasPrivate = session.isPrivate;
   session.events.on("info", () => {
     if (session.isPrivate === wasPrivate) return;
     wasPrivate = session.isPrivate;
-    void remember(parts);
+    void storePrivacy(parts);
   });
-  let had = false;
+  let hadPrivateViews = false;
   arrangement.events.on("listed", () => {
-    const has = content.privateOwners.length > 0;
-    if (has && !had) session.events.emit("private", undefined);
-    had = has;
+    const hasPrivateViews = content.privateOwners.length > 0;
+    if (hasPrivateViews && !hadPrivateViews) session.events.emit("private", undefined);
+    hadPrivateViews = hasPrivateViews;
   });
 }
 
-async function remember({ session, instance }: SessionParts): Promise<void> {
+async function storePrivacy({ session, instance }: SessionParts): Promise<void> {
   const { id, owner, isPrivate } = session;
   const { rememberPrivate } = await import("../secrets/private-sessions.ts");
   // If the state directory is not writable, there is no journal either.
@@ -40,20 +41,22 @@ async function remember({ session, instance }: SessionParts): Promise<void> {
 
 /** Called when the session that shows a pane of this process becomes private, or stops being private. */
 export function setGuestPrivate({ session }: SessionParts, { ownSession }: LocalPane, on: boolean): void {
-  const hasBecome = on && !ownSession.isPrivate;
+  const becomesPrivate = on && !ownSession.isPrivate;
   ownSession.setPrivate(on);
-  if (hasBecome) session.events.emit("private", undefined);
+  if (becomesPrivate) session.events.emit("private", undefined);
 }
 
-async function takeBack({ session, locals, content, permission }: SessionParts): Promise<void> {
-  const ofPanes = [...locals.values()].map(({ ownSession }) => ownSession);
-  const isWhole = session.isPrivate || content.privateOwners.length > 0;
-  const all = isWhole ? [session, ...ofPanes] : ofPanes.filter(({ isPrivate }) => isPrivate);
-  const agents = all.flatMap(({ makers, keyboard }) => [...makers.agents, keyboard.owner?.agent ?? ""]);
+async function revokeFromAgents({ session, localPanes, content, permission }: SessionParts): Promise<void> {
+  const paneSessions = [...localPanes.values()].map(({ ownSession }) => ownSession);
+  const affectsWholeSession = session.isPrivate || content.privateOwners.length > 0;
+  const affectedSessions = affectsWholeSession
+    ? [session, ...paneSessions]
+    : paneSessions.filter(({ isPrivate }) => isPrivate);
+  const agents = affectedSessions.flatMap(({ makers, keyboard }) => [...makers.agents, keyboard.owner?.agent ?? ""]);
   for (const agent of new Set(agents)) {
     const isOwn = session.owner?.kind === "agent" && session.owner.name === agent;
     if (isOwn || (await permission.isAllowed(agent).catch(() => false))) continue;
-    for (const { makers, keyboard } of all) {
+    for (const { makers, keyboard } of affectedSessions) {
       makers.removeOf(agent);
       if (keyboard.owner?.agent === agent) keyboard.release();
     }

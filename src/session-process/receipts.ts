@@ -30,8 +30,8 @@ import type { Settings } from "../settings/table.ts";
 /** Number of the newest commands whose facts are kept. */
 const MAX_WITNESSED = 1_000;
 
-const NOT_ON = "trees are recorded with the setting receipt_trees = true";
-const NOT_SENT = "the tree before a command is recorded only if exec sends it";
+const TREES_NOT_RECORDED = "trees are recorded with the setting receipt_trees = true";
+const NOT_SENT_BY_EXEC = "the tree before a command is recorded only if exec sends it";
 
 interface WitnessedCommand {
   readonly by: Owner;
@@ -47,7 +47,7 @@ interface WitnessPort {
   readonly pane: Pane;
   readonly settings: Pick<Settings, "receipt_trees">;
   /** Owner of the pane, who counts as the writer until someone types; absent: unknown. */
-  readonly maker: Owner | undefined;
+  readonly paneOwner: Owner | undefined;
 }
 
 const witnesses = new WeakMap<Pane, Witness>();
@@ -60,7 +60,7 @@ export class Witness implements Disposable {
   private readonly witnessed = new Map<number, WitnessedCommand>();
   private readonly listener: Disposable;
   /** The command that exec is about to type. */
-  private nextSent: { readonly by: Owner; readonly before: Tree } | null = null;
+  private nextTyped: { readonly by: Owner; readonly before: Tree } | null = null;
   /** The line that an agent has put at the prompt since the last command. */
   private offeredLine: { readonly line: string; readonly by: Owner } | null = null;
 
@@ -68,10 +68,10 @@ export class Witness implements Disposable {
     const { log } = port.pane.commands;
     witnesses.set(port.pane, this);
     this.listener = log.on({
-      started: ({ id }) => this.started(id),
-      finished: (record) => this.finished(record),
+      started: ({ id }) => this.commandStarted(id),
+      finished: (record) => this.commandFinished(record),
     });
-    for (const record of log.list()) if (record.state === "running") this.started(record.id);
+    for (const record of log.list()) if (record.state === "running") this.commandStarted(record.id);
   }
 
   [Symbol.dispose](): void {
@@ -81,16 +81,19 @@ export class Witness implements Disposable {
   /** Exec holds the prompt, and types when this resolves; null: at once. */
   beforeTyping(by: Owner): Promise<void> | null {
     if (!this.port.settings.receipt_trees) {
-      this.nextSent = { by, before: { missing: NOT_ON } };
+      this.nextTyped = { by, before: { missing: TREES_NOT_RECORDED } };
       return null;
     }
     return this.whenSettled().then(async () => {
-      this.nextSent = { by, before: await this.tree(this.port.pane.commands.cwd(), this.port.pane.commands.child) };
+      this.nextTyped = {
+        by,
+        before: await this.recordTree(this.port.pane.commands.cwd(), this.port.pane.commands.child),
+      };
     });
   }
 
   /** An agent has put a line at the prompt, which a person may run. */
-  offered(line: string, by: Owner): void {
+  noteOfferedLine(line: string, by: Owner): void {
     this.offeredLine = { line, by };
   }
 
@@ -113,13 +116,13 @@ export class Witness implements Disposable {
       });
     }
     await seen.settled;
-    const where = { name: session, pane: pane.id, command_id: id, wsh: VERSION };
-    const predicate: Predicate = { ...this.predicate(record, seen), session: where };
+    const source = { name: session, pane: pane.id, command_id: id, wsh: VERSION };
+    const predicate: Predicate = { ...this.predicate(record, seen), session: source };
     const subject = subjectsOf(predicate);
     const statement: Statement = { _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate };
-    const { secret, shown } = await key();
+    const { secret, publicKey } = await processKey();
     const { seal } = await import("../receipts/envelope.ts");
-    return seal(statement, secret, shown.id);
+    return seal(statement, secret, publicKey.id);
   }
 
   private predicate(
@@ -127,7 +130,7 @@ export class Witness implements Disposable {
     { by, offeredBy, before, after, output }: WitnessedCommand,
   ): Omit<Predicate, "session"> {
     const { command, cwd, state, started_at, ended_at, exit_code, signal, verified, warnings } = record;
-    const digest = output ?? this.outputOf(record.id);
+    const digest = output ?? this.digestOutput(record.id);
     const missing = [before, after].flatMap((tree) => ("missing" in tree ? [tree.missing] : []));
     return {
       command,
@@ -150,15 +153,15 @@ export class Witness implements Disposable {
     };
   }
 
-  private started(id: number): void {
+  private commandStarted(id: number): void {
     const { pane, settings } = this.port;
     const { sent } = pane.commands.log.origin(id) ?? { sent: null };
-    const { nextSent, offeredLine } = this;
-    this.nextSent = null;
+    const { nextTyped, offeredLine } = this;
+    this.nextTyped = null;
     this.offeredLine = null;
-    const isSent = sent !== null && nextSent !== null;
-    const missing = { missing: settings.receipt_trees ? NOT_SENT : NOT_ON };
-    const [by, before] = isSent ? [nextSent.by, nextSent.before] : [this.writer(), missing];
+    const isSent = sent !== null && nextTyped !== null;
+    const missing = { missing: settings.receipt_trees ? NOT_SENT_BY_EXEC : TREES_NOT_RECORDED };
+    const [by, before] = isSent ? [nextTyped.by, nextTyped.before] : [this.findWriter(), missing];
     // A person may add to the line before running it.
     const isOffered =
       !isSent && offeredLine !== null && pane.commands.log.get(id)?.command?.includes(offeredLine.line) === true;
@@ -171,44 +174,44 @@ export class Witness implements Disposable {
   }
 
   /** The writer of a command that exec did not send. */
-  private writer(): Owner {
-    const { pane, maker } = this.port;
+  private findWriter(): Owner {
+    const { pane, paneOwner } = this.port;
     if (pane.newestInputSource === "person") return { kind: "person", name: "wsh" };
     const program = { kind: "program", name: "a caller" } as const;
-    return (pane.newestInputSource === "api" ? pane.sentBy : maker) ?? program;
+    return (pane.newestInputSource === "api" ? pane.sentBy : paneOwner) ?? program;
   }
 
-  private finished({ id, cwd }: CommandRecord): void {
-    const seen = this.witnessed.get(id);
-    if (seen === undefined || !this.port.settings.receipt_trees) return;
-    seen.output = this.outputOf(id);
-    seen.settled = this.tree(cwd, this.port.pane.commands.log.origin(id)?.shell ?? null).then((tree) => {
-      seen.after = tree;
+  private commandFinished({ id, cwd }: CommandRecord): void {
+    const facts = this.witnessed.get(id);
+    if (facts === undefined || !this.port.settings.receipt_trees) return;
+    facts.output = this.digestOutput(id);
+    facts.settled = this.recordTree(cwd, this.port.pane.commands.log.origin(id)?.shell ?? null).then((tree) => {
+      facts.after = tree;
     });
   }
 
   /** @param shell the inner shell that runs the command; a remote one names directories of its own machine */
-  private async tree(cwd: string | null, shell: ChildShell | null): Promise<Tree> {
+  private async recordTree(cwd: string | null, shell: ChildShell | null): Promise<Tree> {
     if (shell !== null && shell.pid === null) return { missing: "the command ran on another machine" };
     const pid = shell?.pid ?? this.port.pane.pid;
-    const isOurs = pid === null ? true : seesOurFiles(pid);
-    if (isOurs === false) return { missing: "the command ran in a container, which has other files" };
-    if (isOurs === null) return { missing: "the files of the command are unknown: its shell is another user's" };
+    const seesSameFiles = pid === null ? true : seesOurFiles(pid);
+    if (seesSameFiles === false) return { missing: "the command ran in a container, which has other files" };
+    if (seesSameFiles === null) return { missing: "the files of the command are unknown: its shell is another user's" };
     const { gitTree } = await import("../receipts/git-tree.ts");
     return gitTree(cwd);
   }
 
   /** The digest of a command's output, line by line in printed form. */
-  private outputOf(id: number): Pick<Predicate, "output" | "no_output"> {
+  private digestOutput(id: number): Pick<Predicate, "output" | "no_output"> {
     using stored = this.port.pane.commands.log.storedOutput(id);
     if (stored === null) return { output: null, no_output: "it is not kept" };
-    const whole = { from: 1, to: stored.totalLines };
-    const missing = stored.missingIn(whole);
+    const wholeRange = { from: 1, to: stored.totalLines };
+    const missing = stored.missingIn(wholeRange);
     if (missing !== null)
       return { output: null, no_output: `only ${missing.searched} lines are kept: ${missing.reason}` };
     const hash = new Bun.CryptoHasher("sha256");
     let bytes = 0;
-    for (const { lines } of stored.readRange(whole)) {
+    for (const { lines } of stored.readRange(wholeRange)) {
       const text = lines.map((line) => `${line}\n`).join("");
       hash.update(text);
       bytes += Buffer.byteLength(text);
@@ -217,16 +220,16 @@ export class Witness implements Disposable {
   }
 }
 
-type Key = ReturnType<typeof import("../receipts/keys.ts").makeKey>;
-let ownKey: Promise<Key> | null = null;
+type ProcessKey = ReturnType<typeof import("../receipts/keys.ts").makeKey>;
+let pendingKey: Promise<ProcessKey> | null = null;
 
 /** The key of this process. */
-function key(): Promise<Key> {
-  ownKey ??= import("../receipts/keys.ts").then(({ makeKey }) => {
+function processKey(): Promise<ProcessKey> {
+  pendingKey ??= import("../receipts/keys.ts").then(({ makeKey }) => {
     hideMemory();
     return makeKey("wsh");
   });
-  return ownKey;
+  return pendingKey;
 }
 
 /** @throws WshError like Witness.receipt */
@@ -238,6 +241,6 @@ export async function receiptOf(pane: Pane, id: number, session: string): Promis
 }
 
 export async function receiptKey(): Promise<ReceiptKey> {
-  const { shown } = await key();
-  return { public_key: shown.line, keyid: shown.id };
+  const { publicKey } = await processKey();
+  return { public_key: publicKey.line, keyid: publicKey.id };
 }

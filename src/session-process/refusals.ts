@@ -20,29 +20,30 @@ interface Refusal {
 }
 
 export class Refusals {
-  private refused: Refusal[] = [];
+  private refusals: Refusal[] = [];
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   add(agent: string, callKey: string): void {
-    this.refused = [...this.current(), { agent, callKey, until: this.now() + REFUSAL_MS }].slice(-MAX_OF_ALL);
+    this.refusals = [...this.currentRefusals(), { agent, callKey, until: this.now() + REFUSAL_MS }].slice(-MAX_OF_ALL);
   }
 
   /** Why the agent's call is refused without a question; null: a person may be asked. */
   reasonFor(agent: string, callKey: string): string | null {
-    const current = this.current();
-    const own = current.filter((each) => each.agent === agent);
-    const same = own.find((each) => each.callKey === callKey);
-    if (same !== undefined)
-      return `the person has just refused it and will not be asked again for ${this.remainingTime(same)}`;
-    const [first] = own.length >= MAX_OF_ONE ? own : current.length >= MAX_OF_ALL ? current : [];
-    if (first === undefined) return null;
-    const whom = own.length >= MAX_OF_ONE ? "the person has refused it often" : "the person has refused agents often";
-    return `${whom} and will not be asked again for ${this.remainingTime(first)}`;
+    const current = this.currentRefusals();
+    const ofAgent = current.filter((each) => each.agent === agent);
+    const ofSameCall = ofAgent.find((each) => each.callKey === callKey);
+    if (ofSameCall !== undefined)
+      return `the person has just refused it and will not be asked again for ${this.remainingTime(ofSameCall)}`;
+    const [oldest] = ofAgent.length >= MAX_OF_ONE ? ofAgent : current.length >= MAX_OF_ALL ? current : [];
+    if (oldest === undefined) return null;
+    const reason =
+      ofAgent.length >= MAX_OF_ONE ? "the person has refused it often" : "the person has refused agents often";
+    return `${reason} and will not be asked again for ${this.remainingTime(oldest)}`;
   }
 
-  private current(): Refusal[] {
-    return this.refused.filter(({ until }) => until > this.now());
+  private currentRefusals(): Refusal[] {
+    return this.refusals.filter(({ until }) => until > this.now());
   }
 
   private remainingTime({ until }: Refusal): string {

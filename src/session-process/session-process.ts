@@ -29,8 +29,8 @@ import { activeWindow, noWindow, resolveTarget, type Subject, type Windows } fro
 import type { Settings } from "../settings/table.ts";
 import type { DisplayedContent } from "../viewer/terminal/displayed-content.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
-import { startedBy } from "./client-origin.ts";
-import { type MadePane, type PaneHome, planPane } from "./create.ts";
+import { findStartingSubmission } from "./client-origin.ts";
+import { type PaneDependencies, type PaneRegistration, planPane } from "./create.ts";
 import { LayoutReport } from "./events/layout-report.ts";
 import { FloodPace } from "./fairness/pacing.ts";
 import { FloodPriority } from "./fairness/priority.ts";
@@ -40,7 +40,7 @@ import type { Content } from "./panes/content.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
 import { ownFocus } from "./panes/window-input.ts";
 import { WindowView } from "./panes/window-view.ts";
-import type { NewPane, SessionParts } from "./parts.ts";
+import type { NewPaneProgram, SessionParts } from "./parts.ts";
 import { Permission, type PermissionPort } from "./permission.ts";
 import { followPrivacy } from "./privacy.ts";
 
@@ -48,19 +48,19 @@ import { followPrivacy } from "./privacy.ts";
 const MAX_VIEW_CHAIN = 8;
 const ResolveSchema = v.object({ through: v.optional(v.number(), 0) });
 
-type OwnParts = "session" | "arrangement" | "content" | "instance" | "settings" | "processId" | "number";
+type PortParts = "session" | "arrangement" | "content" | "instance" | "settings" | "processId" | "sessionNumber";
 
-interface SessionProcessPort extends Pick<SessionParts, OwnParts>, Pick<PermissionPort, "eventConsumers"> {
+interface SessionProcessPort extends Pick<SessionParts, PortParts>, Pick<PermissionPort, "eventConsumers"> {
   /** Path of its socket. */
   readonly socket: string;
-  readonly locals: Map<string, LocalPane>;
+  readonly localPanes: Map<string, LocalPane>;
   /** The view for all viewers without a focus of their own. */
   readonly view: WindowView;
   /** The environment of the session's programs, and their soft limit of open descriptors. */
   readonly env: Readonly<Record<string, string>>;
   readonly nofile: number | null;
   /** Creates a pane of the session, and begins its checkpoint and journal. */
-  adopt(planned: Awaited<ReturnType<typeof planPane>>, made: MadePane): Promise<LocalPane>;
+  createPane(planned: Awaited<ReturnType<typeof planPane>>, registration: PaneRegistration): Promise<LocalPane>;
   keeper(): PaneKeeper;
   audit(): AuditLog | null;
 }
@@ -72,15 +72,15 @@ export class SessionProcess implements SessionParts, ServedSession {
   readonly instance: Instance;
   readonly settings: Settings;
   readonly processId: number;
-  readonly number: number;
-  readonly locals: Map<string, LocalPane>;
+  readonly sessionNumber: number;
+  readonly localPanes: Map<string, LocalPane>;
   readonly permission: Permission;
   /** Panes whose process, another session's, is gone: their calls wait until they are shown or started again. */
   readonly recovering = new Map<string, Promise<void>>();
   private readonly sharedView: WindowView;
-  private readonly report: LayoutReport;
-  private operations: Promise<typeof import("./operations/dispatch.ts")> | null = null;
-  private readonly priority: FloodPriority;
+  private readonly layoutReport: LayoutReport;
+  private dispatchModule: Promise<typeof import("./operations/dispatch.ts")> | null = null;
+  private readonly floodPriority: FloodPriority;
 
   constructor(private readonly port: SessionProcessPort) {
     this.session = port.session;
@@ -90,34 +90,35 @@ export class SessionProcess implements SessionParts, ServedSession {
     this.settings = port.settings;
     this.permission = new Permission(port);
     this.processId = port.processId;
-    this.number = port.number;
-    this.locals = port.locals;
+    this.sessionNumber = port.sessionNumber;
+    this.localPanes = port.localPanes;
     this.sharedView = port.view;
     const { arrangement, session } = this;
-    this.priority = new FloodPriority(
+    this.floodPriority = new FloodPriority(
       () => session.viewers.count > 0,
-      () => void this.load(),
-      new FloodPace(() => this.hold()),
+      () => void this.loadOperations(),
+      new FloodPace(() => this.holdOutput()),
     );
-    arrangement.events.on("placed", () => this.resize());
+    arrangement.events.on("placed", () => this.resizeForViewers());
     arrangement.events.on("placed", () => this.reportWatching());
     session.events.on("listed", () => this.reportWatching());
     arrangement.events.on("listed", () => arrangement.isSplit && session.events.emit("listed", undefined));
     arrangement.events.on("changed", ({ before, after }) => this.linkWindows(before, after));
     arrangement.events.on("copied", ({ base64 }) => session.buffers.storeCopy(base64));
     session.events.on("renamed", ({ new_name }) => {
-      for (const { ownSession, home } of this.locals.values()) if (home === null) ownSession.setName(new_name);
+      for (const { ownSession, adoptedBy } of this.localPanes.values())
+        if (adoptedBy === null) ownSession.setName(new_name);
       for (const placed of arrangement.placed.values()) {
-        if (placed.link?.isGuest) placed.link.setHome({ number: this.number, name: new_name });
+        if (placed.link?.isGuest) placed.link.setAdoptedBy({ number: this.sessionNumber, name: new_name });
       }
     });
     followPrivacy(this);
-    this.report = new LayoutReport(this);
+    this.layoutReport = new LayoutReport(this);
   }
 
   /** Runs per chunk of any pane. */
-  printed(bytes: number): void {
-    this.priority.count(bytes);
+  countOutput(bytes: number): void {
+    this.floodPriority.count(bytes);
   }
 
   dispose(): void {
@@ -128,17 +129,17 @@ export class SessionProcess implements SessionParts, ServedSession {
     return this.content.id;
   }
 
-  owner({ op, target }: Pick<PeerRequest, "op" | "target">): () => string {
+  subjectSessionId({ op, target }: Pick<PeerRequest, "op" | "target">): () => string {
     const isOfSession = peerRequest(op).showsWindow === true && !(target !== undefined && addressesPane(target));
     const pane = isOfSession ? null : this.resolvePane(target);
-    return () => sessionId((pane === null ? null : this.locals.get(pane)?.home?.number) ?? this.number);
+    return () => sessionId((pane === null ? null : this.localPanes.get(pane)?.adoptedBy?.number) ?? this.sessionNumber);
   }
 
   watchEvents({ changed, agent, sendEvent }: WatcherReports): void {
     const { events } = this.arrangement;
     events.on("listed", changed);
-    events.on("agent", (changed) => agent(changed.pane, changed.agent));
-    events.on("endTold", () => sendEvent("session_end_told"));
+    events.on("agent", (changedAgent) => agent(changedAgent.pane, changedAgent.agent));
+    events.on("endReported", () => sendEvent("session_end_told"));
   }
 
   /** Tells the sessions behind views whether anyone looks at them. Without views this costs a walk over the panes. */
@@ -169,14 +170,14 @@ export class SessionProcess implements SessionParts, ServedSession {
     const { isForPane } = await import("../operations/routing.ts");
     const link = this.arrangement.placed.get(target)?.link;
     if (link !== undefined && isForPane(op, target)) return link.request(op, input, { ...by, signal: request.signal });
-    const { operate } = await this.load();
+    const { operate } = await this.loadOperations();
     return operate(this, request, shown instanceof WindowView ? shown : null);
   }
 
   findStartingKey(pid: number): Submission | null {
-    for (const { pane } of this.locals.values()) {
-      const entered = startedBy(pane, this.session.submittedLines, pid);
-      if (entered !== null) return entered;
+    for (const { pane } of this.localPanes.values()) {
+      const submission = findStartingSubmission(pane, this.session.submittedLines, pid);
+      if (submission !== null) return submission;
     }
     return null;
   }
@@ -188,23 +189,23 @@ export class SessionProcess implements SessionParts, ServedSession {
   async handlePeerRequest(request: PeerRequest): Promise<unknown> {
     if (request.op === "peer.resolve") {
       if (this.recovering.size > 0) await this.whenRecovered(request.target);
-      return this.resolve(request);
+      return this.resolveViewChain(request);
     }
     if (request.op === "peer.checkpoint") {
       const { folder } = v.parse(SaveToSchema, request.input);
       const directory = unfinishedDir(this.instance, folder);
       // The session that has the pane handles the rest.
-      const guest = request.target === undefined ? undefined : this.locals.get(request.target);
+      const guest = request.target === undefined ? undefined : this.localPanes.get(request.target);
       if (guest === undefined) await this.keeper.saveTo(directory);
       else await this.keeper.savePane(guest.id, directory);
       return {};
     }
-    const { betweenSessions } = await import("./panes/moving-windows.ts");
-    return betweenSessions(this, request).finally(() => this.report.flush());
+    const { handleSessionRequest } = await import("./panes/moving-windows.ts");
+    return handleSessionRequest(this, request).finally(() => this.layoutReport.flush());
   }
 
   restoreFailed(): void {
-    this.keeper.keepAfterRestoreUndone();
+    this.keeper.abandonRestore();
   }
 
   async saveBeforeEnd(signal: string): Promise<void> {
@@ -212,20 +213,20 @@ export class SessionProcess implements SessionParts, ServedSession {
   }
 
   async operate(request: PeerRequest): Promise<unknown> {
-    const answered = this.priority.requestPending();
+    const endRequest = this.floodPriority.requestPending();
     try {
       if (this.recovering.size > 0) await this.whenRecovered(request.target);
-      return await (await this.load()).operate(this, request);
+      return await (await this.loadOperations()).operate(this, request);
     } finally {
-      this.report.flush();
-      answered();
+      this.layoutReport.flush();
+      endRequest();
     }
   }
 
-  async clients(): Promise<ClientStreams> {
+  async loadClientStreams(): Promise<ClientStreams> {
     const { clientStreams } = await import("./streams/client-streams.ts");
     return clientStreams(
-      (target) => this.localFor(target),
+      (target) => this.localPaneFor(target),
       (agent) => this.permission.isAllowed(agent),
     );
   }
@@ -235,7 +236,7 @@ export class SessionProcess implements SessionParts, ServedSession {
     const { input, target } = request;
     const { session } = this;
     if (target !== undefined && addressesPane(target)) {
-      const { content, ownSession } = this.localFor(target);
+      const { content, ownSession } = this.localPaneFor(target);
       return { content, session: ownSession };
     }
     const isIndependent = typeof input === "object" && input !== null && "independent" in input && input.independent;
@@ -253,13 +254,13 @@ export class SessionProcess implements SessionParts, ServedSession {
   }
 
   /** A window for a stream, which affects no other view and no size. @throws WshError pane_not_found */
-  window(target: string | undefined): StreamedWindow {
+  streamedWindow(target: string | undefined): StreamedWindow {
     const { arrangement, sharedView, content } = this;
     const { state } = arrangement;
     if (target === undefined) {
       return {
         get id() {
-          return windowId(activeWindow(now()).id);
+          return windowId(activeWindow(currentState()).id);
         },
         content: sharedView,
         dispose: () => {},
@@ -276,13 +277,13 @@ export class SessionProcess implements SessionParts, ServedSession {
     const view = new WindowView(arrangement, arrangement.sizeOf(match), content, null, match.id);
     return {
       get id() {
-        return now().windows.some(({ id }) => id === match.id) ? windowId(match.id) : null;
+        return currentState().windows.some(({ id }) => id === match.id) ? windowId(match.id) : null;
       },
       content: view,
       dispose: () => view.dispose(),
     };
 
-    function now(): Windows {
+    function currentState(): Windows {
       return arrangement.state;
     }
   }
@@ -293,7 +294,7 @@ export class SessionProcess implements SessionParts, ServedSession {
    * @throws WshError pane_not_found
    */
   findSubject(target: string | undefined): Subject {
-    const parsed: Target = target === undefined ? { kind: "session_id", id: this.number } : parseTarget(target);
+    const parsed: Target = target === undefined ? { kind: "session_id", id: this.sessionNumber } : parseTarget(target);
     const { arrangement, content } = this;
     return resolveTarget(
       arrangement.state,
@@ -304,40 +305,43 @@ export class SessionProcess implements SessionParts, ServedSession {
     );
   }
 
-  localFor(target: string | undefined): LocalPane {
-    const pane = this.paneFor(target);
-    const local = this.locals.get(pane) ?? this.arrangement.localOf(pane);
+  localPaneFor(target: string | undefined): LocalPane {
+    const pane = this.paneIdFor(target);
+    const local = this.localPanes.get(pane) ?? this.arrangement.localOf(pane);
     if (local === null) throw this.movedError(pane, target);
     return local;
   }
 
-  paneFor(target: string | undefined): string {
+  paneIdFor(target: string | undefined): string {
     const parsed = target === undefined ? null : parseTarget(target);
     const named = parsed?.kind === "pane" ? formatTarget(parsed) : null;
-    return named !== null && this.locals.has(named) ? named : this.findSubject(target).pane;
+    return named !== null && this.localPanes.has(named) ? named : this.findSubject(target).pane;
   }
 
   /** Null: no pane that is known here. */
   private resolvePane(target: string | undefined): string | null {
     try {
-      return this.paneFor(target);
+      return this.paneIdFor(target);
     } catch {
       return null;
     }
   }
 
   movedError(pane: string, target: string | undefined): WshError {
-    const { link: placed } = this.arrangement.paneOf(pane);
-    if (placed === undefined) return new WshError("pane_not_found", `the session has no pane '${pane}'`);
+    const { link } = this.arrangement.requirePane(pane);
+    if (link === undefined) return new WshError("pane_not_found", `the session has no pane '${pane}'`);
     const subject = target === undefined ? "the session" : `'${target}'`;
-    return new WshError("moved", `${subject} is a view of '${placed.shows}', which belongs to another process`, {
-      pane: placed.shows,
-      socket: placed.socket,
+    return new WshError("moved", `${subject} is a view of '${link.target}', which belongs to another process`, {
+      pane: link.target,
+      socket: link.socket,
     });
   }
 
-  async start({ create, cwd, window, byPerson, owner, isPopup, printPath }: NewPane, size: Size): Promise<LocalPane> {
-    const { instance, settings, session, port, number, processId } = this;
+  async startProgram(
+    { create, cwd, window, byPerson, owner, isPopup, printPath }: NewPaneProgram,
+    size: Size,
+  ): Promise<LocalPane> {
+    const { instance, settings, session, port, sessionNumber, processId } = this;
     const env = { ...port.env, ...session.viewers.environment, ...session.terminalVariables.defined };
     const request = {
       create: { name: null, tags: [], private: session.isPrivate, ...create, ...size },
@@ -347,21 +351,21 @@ export class SessionProcess implements SessionParts, ServedSession {
       opened: owner.kind === "person",
       printPath,
     };
-    const home: PaneHome = { instance, settings };
-    const planned = await planPane(request, home);
-    const paneCount = [...this.locals.values()].filter(({ pane }) => pane.exit === null).length;
+    const dependencies: PaneDependencies = { instance, settings };
+    const planned = await planPane(request, dependencies);
+    const paneCount = [...this.localPanes.values()].filter(({ pane }) => pane.exit === null).length;
     const limits = { maxPanes: settings.max_panes, maxAll: settings.max_all_panes };
-    const id = await claimPane(instance, { owner: processId, session: number, paneCount, ...limits }).catch(
+    const id = await claimPane(instance, { owner: processId, session: sessionNumber, paneCount, ...limits }).catch(
       (thrown) => {
         planned.discard();
         throw thrown;
       },
     );
     try {
-      return await port.adopt(planned, { id, window, request, startedByProgram: !byPerson, owner, isPopup });
+      return await port.createPane(planned, { id, window, request, startedByProgram: !byPerson, owner, isPopup });
     } catch (thrown) {
       planned.discard();
-      await releasePane(instance, processId, number, id).catch(() => {});
+      await releasePane(instance, processId, sessionNumber, id).catch(() => {});
       throw thrown;
     }
   }
@@ -371,8 +375,8 @@ export class SessionProcess implements SessionParts, ServedSession {
    * view stands for.
    * @throws WshError pane_not_found, invalid_layout for views that show each other
    */
-  private async resolve({ target, input }: PeerRequest): Promise<object> {
-    const pane = this.paneFor(target);
+  private async resolveViewChain({ target, input }: PeerRequest): Promise<object> {
+    const pane = this.paneIdFor(target);
     const { through } = v.parse(ResolveSchema, input);
     if (through > MAX_VIEW_CHAIN) throw new WshError("invalid_layout", `pane '${pane}' is a cyclic view`);
     const link = this.arrangement.placed.get(pane)?.link;
@@ -388,14 +392,14 @@ export class SessionProcess implements SessionParts, ServedSession {
     return this.port.socket;
   }
 
-  load(): Promise<typeof import("./operations/dispatch.ts")> {
-    this.operations ??= import("./operations/dispatch.ts");
-    return this.operations;
+  loadOperations(): Promise<typeof import("./operations/dispatch.ts")> {
+    this.dispatchModule ??= import("./operations/dispatch.ts");
+    return this.dispatchModule;
   }
 
   /** Stops reading all programs until it is disposed. */
-  private hold(): Disposable & { letThrough(bytes: number): void } {
-    const holds = [...this.locals.values()].map(({ pane }) => pane.holdOutput());
+  private holdOutput(): Disposable & { letThrough(bytes: number): void } {
+    const holds = [...this.localPanes.values()].map(({ pane }) => pane.holdOutput());
     return {
       letThrough: (bytes) => {
         for (const hold of holds) hold.letThrough(bytes);
@@ -407,7 +411,7 @@ export class SessionProcess implements SessionParts, ServedSession {
   }
 
   /** The viewers of the session's active window may have changed, and its size depends on them. */
-  private resize(): void {
+  private resizeForViewers(): void {
     const { session, content } = this;
     const size = content.independentViews.size === 0 ? null : session.viewers.size();
     if (size === null || (size.rows === session.size.rows && size.cols === session.size.cols)) return;
@@ -415,7 +419,7 @@ export class SessionProcess implements SessionParts, ServedSession {
   }
 
   private linkWindows(before: Windows, after: Windows): void {
-    const { processId: id, number: session, instance } = this;
+    const { processId: id, sessionNumber: session, instance } = this;
     const [old, now] = [before, after].map(({ windows }) => new Set(windows.map((window) => window.id)));
     for (const window of now?.difference(old ?? new Set()) ?? [])
       void linkWindow(instance, { id, session, window }, true).catch(() => {});
@@ -425,5 +429,5 @@ export class SessionProcess implements SessionParts, ServedSession {
 
   isPrivate = (): boolean => this.session.isPrivate || this.content.privateOwners.length > 0;
 
-  findDenial = async (request: PeerRequest) => (await this.load()).lacksLeave(this, request);
+  findDenial = async (request: PeerRequest) => (await this.loadOperations()).lacksLeave(this, request);
 }

@@ -15,15 +15,15 @@ import { installTmux } from "../tmux/instance/program.ts";
 import { Wire, type WireEvents } from "../wire/socket.ts";
 
 /** Maximum clients at once: far more than a team of agents has. */
-export const MOST_CLIENTS = 256;
+export const MAX_CLIENTS = 256;
 /**
  * Longest time until a client sends its command, in ms, after a time in which it counts as new: the binary `tmux` sends
  * it at once.
  */
-const NEW_MS = 1_000;
-const SILENT_MS = 10_000;
+const NEW_CLIENT_MS = 1_000;
+const MAX_SILENT_MS = 10_000;
 /** Time in which a client that is refused can read why, in ms. */
-const REFUSED_MS = 500;
+const REFUSAL_READ_MS = 500;
 
 /** Interval between checks whether clients remain, in ms. */
 const FLUSH_CHECK_MS = 5;
@@ -49,15 +49,15 @@ interface Client extends CountedConnection {
  */
 export function clientToEvict<T extends CountedConnection>(
   clients: readonly T[],
-  entering: Pick<CountedConnection, "pid" | "session">,
+  newcomer: Pick<CountedConnection, "pid" | "session">,
 ): T | null | undefined {
-  if (clients.length < MOST_CLIENTS) return null;
+  if (clients.length < MAX_CLIENTS) return null;
   const idle = clients.find(({ state }) => state === "silent" || state === "answered");
   if (idle !== undefined) return idle;
   for (const by of ["pid", "session"] as const) {
     const counts = Map.groupBy(clients, (each) => each[by]);
-    const largest = [...counts.values()].reduce((most, each) => (each.length > most.length ? each : most));
-    if (largest.length > (counts.get(entering[by])?.length ?? 0) + 1) return largest.at(-1);
+    const largestGroup = [...counts.values()].reduce((most, each) => (each.length > most.length ? each : most));
+    if (largestGroup.length > (counts.get(newcomer[by])?.length ?? 0) + 1) return largestGroup.at(-1);
   }
   return undefined;
 }
@@ -75,21 +75,21 @@ export class TmuxSocket {
       /** Whether an AI agent created the session, over MCP. */
       readonly byAgent: boolean;
       /** Id of this process. */
-      readonly id: number;
+      readonly processId: number;
       /** Number of the session. */
-      readonly session: number;
+      readonly sessionNumber: number;
     },
   ) {}
 
   /** The environment of a program that starts now; null: it gets no tmux. */
   environment(): SessionIdentity["tmux"] {
-    const { instance, settings, logger, byAgent, id, session } = this.port;
+    const { instance, settings, logger, byAgent, processId, sessionNumber } = this.port;
     if (settings.tmux === "off" || (settings.tmux === "agents" && !byAgent)) return null;
     try {
       if (!this.isListening) this.listen();
       const bin = installTmux(instance);
-      const { directory, socket } = tmuxPlaces(instance, id);
-      return { at: `${socket},${process.pid},${session}`, directory, bin };
+      const { directory, socket } = tmuxPlaces(instance, processId);
+      return { at: `${socket},${process.pid},${sessionNumber}`, directory, bin };
     } catch (error) {
       logger.warn("programs find no tmux: its socket or program cannot be made", { error });
       return null;
@@ -102,15 +102,15 @@ export class TmuxSocket {
   }
 
   /** Resolves when no client remains that has sent a command: one that has ended the session gets its answer. */
-  async flush(patienceMs: number): Promise<void> {
-    const deadline = performance.now() + patienceMs;
+  async flush(maxWaitMs: number): Promise<void> {
+    const deadline = performance.now() + maxWaitMs;
     const hasAsked = ({ state }: Client): boolean => state === "asked" || state === "answered";
     while ([...this.clients].some(hasAsked) && performance.now() < deadline) await Bun.sleep(FLUSH_CHECK_MS);
   }
 
   private listen(): void {
-    const { instance, id } = this.port;
-    const { directory, socket } = tmuxPlaces(instance, id);
+    const { instance, processId } = this.port;
+    const { directory, socket } = tmuxPlaces(instance, processId);
     checkSocketPath(socket);
     for (const each of [directory, dirname(socket)]) ensureOwnDir(each);
     // The socket of an earlier process with this id.
@@ -128,20 +128,20 @@ export class TmuxSocket {
     const evicted = clientToEvict([...this.clients], { pid, session });
     if (evicted === undefined) {
       refuse(wire);
-      return refused;
+      return refusedEvents;
     }
     evicted?.evict();
-    let served: WireEvents | null = null;
-    const early: Uint8Array[] = [];
+    let service: WireEvents | null = null;
+    const earlyData: Uint8Array[] = [];
     const disconnected = (): void => {
       clearTimeout(timer);
       this.clients.delete(client);
     };
     // The client that ends it is not notified of its end.
-    const end = (): void => {
+    const endClient = (): void => {
       disconnected();
       wire.end();
-      served?.close();
+      service?.close();
     };
     const client: Client = {
       pid,
@@ -149,39 +149,39 @@ export class TmuxSocket {
       state: "new",
       evict() {
         disconnected();
-        served?.close();
+        service?.close();
         refuse(wire);
       },
     };
     let timer = setTimeout(() => {
       client.state = "silent";
-      timer = setTimeout(end, SILENT_MS);
-    }, NEW_MS);
+      timer = setTimeout(endClient, MAX_SILENT_MS);
+    }, NEW_CLIENT_MS);
     const load = async (): Promise<void> => {
       const { serveClient } = await import("../tmux/protocol/serve.ts");
-      served = serveClient(instance, path, {
+      service = serveClient(instance, path, {
         peerPid,
-        end,
+        end: endClient,
         write: (bytes) => wire.write(bytes),
         became(state) {
           clearTimeout(timer);
           client.state = state;
         },
       });
-      for (const bytes of early.splice(0)) served.data(bytes);
-      if (!this.clients.has(client)) served.close();
+      for (const bytes of earlyData.splice(0)) service.data(bytes);
+      if (!this.clients.has(client)) service.close();
     };
     this.clients.add(client);
     void load();
     return {
       data: (bytes) => {
-        if (served !== null) served.data(bytes);
-        else if (this.clients.has(client)) early.push(bytes.slice());
+        if (service !== null) service.data(bytes);
+        else if (this.clients.has(client)) earlyData.push(bytes.slice());
       },
-      drain: () => served?.drain(),
+      drain: () => service?.drain(),
       close: () => {
         disconnected();
-        served?.close();
+        service?.close();
       },
     };
   }
@@ -190,7 +190,7 @@ export class TmuxSocket {
 /** Ends a client with a message. What it sends meanwhile is read: otherwise the kernel would drop the message. */
 function refuse(wire: Wire): void {
   void import("../tmux/protocol/serve.ts").then(({ refusal }) => wire.write(refusal("too many clients")));
-  setTimeout(() => wire.end(), REFUSED_MS);
+  setTimeout(() => wire.end(), REFUSAL_READ_MS);
 }
 
-const refused: WireEvents = { data() {}, drain() {}, close() {} };
+const refusedEvents: WireEvents = { data() {}, drain() {}, close() {} };

@@ -10,7 +10,7 @@ import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 
-interface MadeWorktree {
+interface PreparedWorktree {
   readonly worktree: Worktree;
   /** The caller's directory, in the worktree. */
   readonly cwd: string;
@@ -19,9 +19,9 @@ interface MadeWorktree {
 }
 
 /** @throws WshError invalid_request: no repository, an invalid branch name, or git's own refusal */
-export async function makeWorktree(branch: string, place: GitPlace): Promise<MadeWorktree> {
+export async function prepareWorktree(branch: string, place: GitPlace): Promise<PreparedWorktree> {
   const root = await git(place, "rev-parse", "--show-toplevel").catch((thrown) => {
-    throw refusal(
+    throw worktreeError(
       `'${place.cwd}' is not in a git repository with files`,
       thrown,
       "Start it in a directory of one, or with cwd.",
@@ -29,38 +29,38 @@ export async function makeWorktree(branch: string, place: GitPlace): Promise<Mad
   });
   // git reads a text that begins with a dash as an option.
   await git(place, "check-ref-format", "--branch", branch.startsWith("-") ? "" : branch).catch((thrown) => {
-    throw refusal(`'${branch}' cannot be the name of a branch`, thrown, "Use a name such as feature/login.");
+    throw worktreeError(`'${branch}' cannot be the name of a branch`, thrown, "Use a name such as feature/login.");
   });
-  const below = fs.realpathSync(place.cwd).slice(fs.realpathSync(root).length + 1);
-  const at = (path: string): string => {
-    const inner = join(path, below);
+  const relativeCwd = fs.realpathSync(place.cwd).slice(fs.realpathSync(root).length + 1);
+  const cwdIn = (path: string): string => {
+    const inner = join(path, relativeCwd);
     return fs.existsSync(inner) ? inner : path;
   };
-  const existingWorktree = await existing(place, branch);
+  const existingWorktree = await findWorktree(place, branch);
   if (existingWorktree !== null)
     return {
       worktree: { branch, path: existingWorktree, own: false },
-      cwd: at(existingWorktree),
+      cwd: cwdIn(existingWorktree),
       discard: async () => {},
     };
   // The main worktree's name, even if the caller is in another one.
-  const main = dirname(await git(place, "rev-parse", "--path-format=absolute", "--git-common-dir"));
-  const path = join(dirname(main), `${basename(main)}.${branch.replaceAll("/", "-")}`);
-  const isKnown = await git(place, "rev-parse", "--verify", "--quiet", `refs/heads/${branch}`).then(
+  const mainWorktree = dirname(await git(place, "rev-parse", "--path-format=absolute", "--git-common-dir"));
+  const path = join(dirname(mainWorktree), `${basename(mainWorktree)}.${branch.replaceAll("/", "-")}`);
+  const branchExists = await git(place, "rev-parse", "--verify", "--quiet", `refs/heads/${branch}`).then(
     () => true,
     () => false,
   );
-  const how = isKnown ? ["--", path, branch] : ["-b", branch, "--", path];
-  await git(place, "worktree", "add", ...how).catch((thrown) => {
-    throw refusal(`git cannot create the worktree '${path}'`, thrown, "Nothing was created.");
+  const addArguments = branchExists ? ["--", path, branch] : ["-b", branch, "--", path];
+  await git(place, "worktree", "add", ...addArguments).catch((thrown) => {
+    throw worktreeError(`git cannot create the worktree '${path}'`, thrown, "Nothing was created.");
   });
   const worktree = { branch, path, own: true };
   return {
     worktree,
-    cwd: at(path),
+    cwd: cwdIn(path),
     async discard() {
       await removeWorktree(worktree);
-      if (!isKnown) await git(place, "branch", "-D", "--", branch).catch(() => {});
+      if (!branchExists) await git(place, "branch", "-D", "--", branch).catch(() => {});
     },
   };
 }
@@ -78,14 +78,14 @@ export async function removeWorktree({ path, own }: Worktree): Promise<boolean> 
 }
 
 /** The worktree in which a branch is checked out; null: none. */
-async function existing(place: GitPlace, branch: string): Promise<string | null> {
+async function findWorktree(place: GitPlace, branch: string): Promise<string | null> {
   const list = await git(place, "worktree", "list", "--porcelain");
   const entry = list.split("\n\n").find((each) => each.split("\n").includes(`branch refs/heads/${branch}`));
   const path = /^worktree (.+)$/m.exec(entry ?? "")?.[1];
   return path !== undefined && fs.existsSync(path) ? path : null;
 }
 
-function refusal(message: string, thrown: unknown, hint: string): WshError {
+function worktreeError(message: string, thrown: unknown, hint: string): WshError {
   const why = thrown instanceof Error && thrown.message !== "" ? `: ${thrown.message}` : "";
   return new WshError("invalid_request", `${message}${why}`, { field: "worktree", hint });
 }

@@ -28,7 +28,7 @@ export class LayoutReport {
       this.isDue = true;
     });
     events.on("settled", () => this.compare(false));
-    for (const change of ["changing", "over"] as const) events.on(change, () => this.flush());
+    for (const change of ["changing", "allEnded"] as const) events.on(change, () => this.flush());
     events.on("paneEnded", ({ pane, exit, isKept }) => {
       this.flush();
       port.session.events.emit("layout", {

@@ -7,7 +7,7 @@ import type { EventJournal } from "../../events/journal.ts";
 import { sessionId } from "../../protocol/names.ts";
 import type { EventDetails, RecordedEvent, RecordedEventName } from "../../protocol/recorded-events.ts";
 import type { Session } from "../../session/session.ts";
-import type { HomeSession } from "../panes/home.ts";
+import type { AdoptingSession } from "../panes/adoption.ts";
 import type { HookWaker } from "./hook-waker.ts";
 
 /** Maximum events of one pane and kind at once, and per second; further ones are omitted. */
@@ -61,7 +61,7 @@ export class Recorder {
    * @param home the session that has the pane of the event and does not answer; null: this one has it
    * @param isPrivatePane whether that session was private
    */
-  record(details: EventDetails, home: HomeSession | null = null, isPrivatePane = false): void {
+  record(details: EventDetails, home: AdoptingSession | null = null, isPrivatePane = false): void {
     if (this.early !== null) {
       if (this.early.length < BURST) this.early.push(details);
       return;
@@ -90,7 +90,7 @@ export class Recorder {
   }
 
   /** A session whose process has died, as its own last event names it. */
-  private lastKnown({ number, name }: HomeSession): Pick<RecordedEvent, "session" | "session_id" | "tags"> {
+  private lastKnown({ number, name }: AdoptingSession): Pick<RecordedEvent, "session" | "session_id" | "tags"> {
     const session_id = sessionId(number);
     const last = this.journal.lastOf(session_id);
     return { session: last?.session ?? name, session_id, tags: [...(last?.tags ?? [])] };

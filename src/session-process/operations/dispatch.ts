@@ -74,8 +74,8 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   }
   const operation = ownOperation(request.op);
   const { target } = request;
-  if (request.caller.program !== undefined) requireProgram(parts.localFor(target).pane, request.caller.program);
-  requireMay(request, operation, parts.owner(request)(), request.input);
+  if (request.caller.program !== undefined) requireProgram(parts.localPaneFor(target).pane, request.caller.program);
+  requireMay(request, operation, parts.subjectSessionId(request)(), request.input);
   for (const named of targetsIn(request, operation, request.input))
     findPermittedSession(parts.instance, request, named);
   const requireSamePane = ofPaneAtStart(parts, target, isAgents && operation.scope !== "session");
@@ -93,9 +93,9 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
  * @throws WshError pane_not_found
  */
 function ofPaneAtStart(parts: SessionParts, target: string | undefined, isChecked: boolean): () => void {
-  const pane = isChecked ? parts.paneFor(target) : null;
+  const pane = isChecked ? parts.paneIdFor(target) : null;
   return () => {
-    if (pane === null || parts.paneFor(target) === pane) return;
+    if (pane === null || parts.paneIdFor(target) === pane) return;
     const message = `the target named pane '${pane}' when the person was asked, and names another one now`;
     throw new WshError("pane_not_found", message, { hint: `Name the pane by its id: '${pane}'.` });
   };
@@ -116,7 +116,7 @@ export async function lacksLeave(parts: SessionParts, request: PeerRequest): Pro
   const { asked, operation, subject } = op.startsWith("peer.")
     ? leaveOf(parts, request)
     : { asked: request, operation: ownOperation(op), subject: () => subjectOf(parts, request) };
-  if ((await parts.permission.lacking(asked, operation, subject)) === null) return null;
+  if ((await parts.permission.findMissing(asked, operation, subject)) === null) return null;
   const { session, content } = parts;
   const { name, isPrivate } = session;
   const why =
@@ -185,7 +185,7 @@ async function requireOthers(parts: SessionParts, request: PeerRequest): Promise
     // The terminal in a view of another machine's session attaches as the agent, and is asked about there.
     if (parsePlace(target).machine !== null) continue;
     const { socket, session } = findSession(parts.instance, parseTarget(target));
-    if (session === parts.number) continue;
+    if (session === parts.sessionNumber) continue;
     const { connection } = await Connection.open(socket, "cli");
     try {
       await connection.request("peer.leave", { op, input }, { caller, access, signal, target, waits });
@@ -197,7 +197,7 @@ async function requireOthers(parts: SessionParts, request: PeerRequest): Promise
 
 async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unknown> {
   const { op, target, caller } = request;
-  const local = parts.localFor(target);
+  const local = parts.localPaneFor(target);
   const { pane } = local;
   const operation = findOperation(op);
   if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
@@ -243,8 +243,8 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
     notice: session.notice,
     async storeImage(bytes, format) {
       if (session.isPrivate) throw new WshError("invalid_request", "a private session keeps nothing on disk");
-      const { keepImage } = await import("../pasted-images.ts");
-      return keepImage(parts.instance, bytes, format);
+      const { storeImage } = await import("../pasted-images.ts");
+      return storeImage(parts.instance, bytes, format);
     },
     ...defined({ target, deadline }),
     leasedPort: session.port,
@@ -259,11 +259,11 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
 
 /** Whether the session that has a port is private, as its process reports. */
 async function concealmentIn(
-  { instance, number, permission }: SessionParts,
+  { instance, sessionNumber, permission }: SessionParts,
   { session_id }: PortHolder,
   agent: Owner,
 ): Promise<Concealment | null> {
-  if (session_id === undefined || session_id === sessionId(number) || (await permission.isAllowed(agent.name)))
+  if (session_id === undefined || session_id === sessionId(sessionNumber) || (await permission.isAllowed(agent.name)))
     return null;
   try {
     const { connection, hello } = await Connection.open(findSession(instance, parseTarget(session_id)).socket, "cli");

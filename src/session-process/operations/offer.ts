@@ -29,7 +29,7 @@ export async function offer(
   const waits = after_command && pane.commands.log.phase === "running";
   const offered = pane.commands.offerLine({ text: line, maxWaitMs: waits ? OFFER_MS : 0 });
   if (agentOfCaller(caller) !== null)
-    void offered.then(() => witnessOf(pane)?.offered(line, ownerOf(caller))).catch(() => {});
+    void offered.then(() => witnessOf(pane)?.noteOfferedLine(line, ownerOf(caller))).catch(() => {});
   if (!waits) await offered;
   else {
     // The requesting command ends before it can get the result.

@@ -20,7 +20,7 @@ import { panesIn, windowWith } from "../../session/windows/state.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
 import type { SessionParts } from "../parts.ts";
-import type { Subject } from "../permission.ts";
+import type { PermissionSubject } from "../permission.ts";
 import { isElsewhere } from "./layout/subject.ts";
 
 const AddingSchema = v.looseObject({
@@ -70,7 +70,7 @@ export function leaveOf(parts: SessionParts, request: PeerRequest) {
   const operation = findOperation(op);
   if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
   const asked = { ...request, op, input };
-  const subject = (): Subject => subjectOf(parts, ahead ? asked : { ...asked, op: "peer.leave" });
+  const subject = (): PermissionSubject => subjectOf(parts, ahead ? asked : { ...asked, op: "peer.leave" });
   return {
     asked,
     operation: ahead ? operation : { ...operation, summary: summaryHere(operation, input) },
@@ -96,12 +96,12 @@ function isOfLayout(op: string): boolean {
 }
 
 /** What a request touches, for the leave that an agent needs. */
-export function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
+export function subjectOf(parts: SessionParts, request: PeerRequest): PermissionSubject {
   const { op, target } = request;
-  const { session, locals, content } = parts;
-  const pane = parts.paneFor(target);
+  const { session, localPanes, content } = parts;
+  const pane = parts.paneIdFor(target);
   const isPane = op.startsWith("peer.") ? target !== undefined && addressesPane(target) : isForPane(op, target);
-  const local = isPane ? locals.get(pane) : undefined;
+  const local = isPane ? localPanes.get(pane) : undefined;
   // The picture of a window includes that of its views.
   const shown = !isPane && peerRequest(op).showsWindow === true ? content.privateOwners : [];
   const isPrivate = (local?.ownSession ?? session).isPrivate || shown.length > 0;
@@ -110,14 +110,14 @@ export function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
     owners,
     pane,
     isPrivate,
-    about: () => aboutOf(parts, request, pane, isPane),
-    state: () => stateOf(parts, request, pane, isPane),
+    describe: () => aboutOf(parts, request, pane, isPane),
+    fingerprint: () => stateOf(parts, request, pane, isPane),
   };
 }
 
 /** The owners of everything that a request affects. */
 function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane: string, isPane: boolean) {
-  const { session, locals, arrangement } = parts;
+  const { session, localPanes, arrangement } = parts;
   const { affects, access } = affected(op);
   const ownersOf = (panes: readonly string[]) => panes.map((id) => ownerOfPane(parts, id));
   if (op.startsWith("buffer.")) {
@@ -129,7 +129,7 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
   }
   if (op === "agent.report" && isOfItself(parts, { caller, input }, pane)) return [];
   if (isPane || affects === "pane") return ownersOf([pane]);
-  const all = new Set([...locals.keys(), ...Object.keys(arrangement.state.panes)]);
+  const all = new Set([...localPanes.keys(), ...Object.keys(arrangement.state.panes)]);
   if (affects === "session") return [session.owner, ...ownersOf([...all])];
   const inWindow = ownersOf(panesIn(windowWith(arrangement.state, pane)));
   if (affects === "panes") return inWindow;
@@ -142,20 +142,20 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
   // An agent of this session may add windows to it, and divide the pane that it runs in or owns.
   const runs = (local: LocalPane | undefined): boolean =>
     caller.agent !== undefined && local?.pane.agent.info?.name === caller.agent;
-  if (op === "pane.split") return runs(locals.get(pane)) ? [] : ownersOf([pane]);
-  return [...locals.values()].some(runs) ? [] : [session.owner];
+  if (op === "pane.split") return runs(localPanes.get(pane)) ? [] : ownersOf([pane]);
+  return [...localPanes.values()].some(runs) ? [] : [session.owner];
 }
 
 /** Whether an agent reports its own state, or nothing that is accepted: the call itself names the reporting process. */
-function isOfItself({ locals }: SessionParts, by: Pick<PeerRequest, "caller" | "input">, pane: string): boolean {
+function isOfItself({ localPanes }: SessionParts, by: Pick<PeerRequest, "caller" | "input">, pane: string): boolean {
   const { pid } = parse(ReportSchema, by.input);
-  const reported = typeof pid === "number" ? locals.get(pane)?.pane.agent.agentFor(pid) : undefined;
+  const reported = typeof pid === "number" ? localPanes.get(pane)?.pane.agent.agentFor(pid) : undefined;
   return reported === undefined || reported === agentOfCaller(by.caller);
 }
 
 /** The owner of a pane of this session, wherever it runs. A view of another session belongs to this session's owner. */
-function ownerOfPane({ session, locals, arrangement }: SessionParts, id: string): Owner | null {
-  const local = locals.get(id);
+function ownerOfPane({ session, localPanes, arrangement }: SessionParts, id: string): Owner | null {
+  const local = localPanes.get(id);
   if (local !== undefined) return local.ownSession.owner ?? session.owner;
   const link = arrangement.placed.get(id)?.link;
   return link?.isGuest === true ? link.owner : session.owner;
@@ -196,7 +196,7 @@ function bufferOwners(buffers: PasteBuffers, op: string, input: unknown): (Owner
  * contains.
  */
 function aboutOf(parts: SessionParts, { op, input }: PeerRequest, id: string, isPane: boolean): string[] {
-  const { session, locals, arrangement, content } = parts;
+  const { session, localPanes, arrangement, content } = parts;
   const { windows, panes } = arrangement.state;
   const isBuffers = op.startsWith("buffer.");
   const buffers = isBuffers ? buffersIn(session.buffers, op, input) : [];
@@ -205,7 +205,7 @@ function aboutOf(parts: SessionParts, { op, input }: PeerRequest, id: string, is
     const all = Object.keys(panes).length;
     return [`the whole session, with ${plural(windows.length, "window")} and ${plural(all, "pane")}`];
   }
-  const local = locals.get(id);
+  const local = localPanes.get(id);
   const program = local === undefined ? null : foregroundName(local.pane.foreground);
   const pane = `pane ${id}${program === null ? "" : `, which runs ${quoted(program)}`}`;
   if (panes[id] === undefined) return [pane, ...buffers];
@@ -220,7 +220,7 @@ function aboutOf(parts: SessionParts, { op, input }: PeerRequest, id: string, is
 
 /** What a permission given once depends on: it must be the same when the call begins. */
 function stateOf(parts: SessionParts, { op, input }: PeerRequest, pane: string, isPane: boolean): string {
-  const { session, arrangement, locals, number } = parts;
+  const { session, arrangement, localPanes, sessionNumber } = parts;
   const { state } = arrangement;
   const buffers = op.startsWith("buffer.") ? buffersIn(session.buffers, op, input) : [];
   const window = isOfLayout(op) && state.panes[pane] !== undefined ? windowWith(state, pane) : null;
@@ -229,8 +229,8 @@ function stateOf(parts: SessionParts, { op, input }: PeerRequest, pane: string, 
   const panes = affects === "session" ? Object.keys(state.panes) : isOne ? [] : panesIn(window);
   // Text that one program takes as data is a command for the next.
   const isForProgram = findOperation(op)?.types === true || op === "session.signal";
-  const program = isForProgram ? foregroundName(locals.get(pane)?.pane.foreground ?? null) : null;
-  const shownIn = locals.get(pane)?.home?.number ?? number;
+  const program = isForProgram ? foregroundName(localPanes.get(pane)?.pane.foreground ?? null) : null;
+  const shownIn = localPanes.get(pane)?.adoptedBy?.number ?? sessionNumber;
   return JSON.stringify([pane, isPane, shownIn, window?.id ?? null, panes.toSorted(), buffers, program]);
 }
 

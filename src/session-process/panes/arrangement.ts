@@ -34,9 +34,9 @@ import type { PaneExit, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
  * Changes of panes within this time are handled together, in ms: with twenty panes, each would check all of them. A new
  * program has usually printed by then: the checks and reports of a split took twice as long as the rest of it (m).
  */
-const LISTED_MS = 100;
+const SETTLE_DELAY_MS = 100;
 /** Time after a key in one pane during which the others leave the processor to its echo, in ms. */
-const TYPED_MS = 250;
+const ECHO_PRIORITY_MS = 250;
 
 /** How a program ended. */
 export interface Exit {
@@ -72,12 +72,12 @@ interface ArrangementEvents {
   /** The AI agent of a pane of this session has changed; null: it is gone. */
   agent: { readonly pane: string; readonly agent: AgentInfo | null };
   /** A caller that waited for a program's end was notified. */
-  endTold: string;
+  endReported: string;
   /** The layout has changed. */
   changed: { readonly before: Windows; readonly after: Windows };
   paneEnded: { readonly pane: string; readonly exit: Exit; readonly isKept: boolean };
   /** The last pane of the last window has ended. */
-  over: Exit;
+  allEnded: Exit;
   /** A program runs again after the last one had ended. */
   programResumed: undefined;
 }
@@ -101,7 +101,7 @@ export class Arrangement {
   /** Panes that stay although their program has ended, with its exit. */
   readonly ended = new Map<string, Exit>();
   /** Functions that release panes' outputs, which stay readable until then. */
-  private readonly unsubscribers = new Map<string, () => void>();
+  private readonly endDelays = new Map<string, () => void>();
   private current: Windows;
   /** Cells of each window that was shown; a hidden window keeps its size. */
   private readonly sizes = new Map<number, Size>();
@@ -109,7 +109,7 @@ export class Arrangement {
   private changing = 0;
   /** Windows shown by viewers with their own active window, and the sizes that their terminals contribute. */
   private readonly ownWindows = new Map<object, { readonly window: number; readonly outer: Size | null }>();
-  private isOver = false;
+  private hasAllEnded = false;
   /** Whether it is, or was, more than one window with one pane without user settings. */
   isSplit = false;
   /** The panes in which a person typed last, and the time. */
@@ -117,12 +117,12 @@ export class Arrangement {
     panes: [],
     at: Number.NEGATIVE_INFINITY,
   };
-  private settling: Timer | null = null;
+  private settleTimer: Timer | null = null;
 
   constructor(
     state: Windows,
     /** Cells between the panels. */
-    private room: Size,
+    private currentArea: Size,
     private readonly port: ArrangementPort,
   ) {
     this.current = state;
@@ -132,7 +132,7 @@ export class Arrangement {
 
   /** Cells of a displayed window. */
   get area(): Size {
-    return this.room;
+    return this.currentArea;
   }
 
   get state(): Windows {
@@ -141,7 +141,7 @@ export class Arrangement {
 
   /** Cells of a window. */
   sizeOf(window: WindowEntry): Size {
-    return this.isShown(window.id) ? this.roomOf(window.id) : (this.sizes.get(window.id) ?? this.area);
+    return this.isShown(window.id) ? this.areaOf(window.id) : (this.sizes.get(window.id) ?? this.area);
   }
 
   /** The layout of panels around a window whose size depends only on its own viewers; null: the session's. */
@@ -153,7 +153,7 @@ export class Arrangement {
     return outer === null ? null : this.port.layoutAt(outer);
   }
 
-  private roomOf(id: number): Size {
+  private areaOf(id: number): Size {
     const layout = this.layoutOf(id);
     return layout === null ? this.area : { rows: layout.ptyRows, cols: layout.ptyCols };
   }
@@ -167,7 +167,7 @@ export class Arrangement {
   }
 
   /** @throws WshError pane_not_found */
-  paneOf(pane: string): PlacedPane {
+  requirePane(pane: string): PlacedPane {
     const placed = this.placed.get(pane);
     if (placed !== undefined) return placed;
     throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
@@ -184,24 +184,24 @@ export class Arrangement {
   }
 
   /** A person has typed in these panes: the others leave the processor to the echo. */
-  typedIn(panes: readonly string[]): void {
+  noteTyping(panes: readonly string[]): void {
     this.lastTyped = { panes, at: performance.now() };
   }
 
   /** Whether a person types in another pane than this one. */
   isTypedBeside(pane: string): boolean {
     const { panes, at } = this.lastTyped;
-    return performance.now() - at < TYPED_MS && !panes.includes(pane);
+    return performance.now() - at < ECHO_PRIORITY_MS && !panes.includes(pane);
   }
 
   /** Runs one change after the others. */
-  change<T>(make: () => Promise<T> | T): Promise<T> {
+  change<T>(applyChange: () => Promise<T> | T): Promise<T> {
     this.changing++;
-    const done = this.queue.then(make).finally(() => {
+    const result = this.queue.then(applyChange).finally(() => {
       this.changing--;
     });
-    this.queue = done.catch(() => {});
-    return done;
+    this.queue = result.catch(() => {});
+    return result;
   }
 
   /** Replaces the value, or throws and changes nothing. Call within `change`. */
@@ -209,7 +209,7 @@ export class Arrangement {
     const { current: before, isSplit } = this;
     if (next === before) return;
     this.events.emit("changing", undefined);
-    const after = inOrderOfArrival(before, this.numbered(next));
+    const after = inOrderOfArrival(before, this.renumbered(next));
     this.current = after;
     this.isSplit ||= !isSimple(after);
     try {
@@ -228,7 +228,7 @@ export class Arrangement {
   resize(area: Size): void {
     // Panels also move in windows of other sizes.
     if (this.ownWindows.size === 0 && area.rows === this.area.rows && area.cols === this.area.cols) return;
-    this.room = area;
+    this.currentArea = area;
     this.assignSizes();
   }
 
@@ -246,9 +246,9 @@ export class Arrangement {
   assignSizes(): void {
     for (const window of this.current.windows) {
       if (!this.isShown(window.id)) continue;
-      const room = this.roomOf(window.id);
-      this.sizes.set(window.id, room);
-      for (const [pane, box] of placementOf(window, room).boxes) {
+      const area = this.areaOf(window.id);
+      this.sizes.set(window.id, area);
+      for (const [pane, box] of placementOf(window, area).boxes) {
         this.placed.get(pane)?.resize({ rows: box.rows, cols: box.cols });
       }
     }
@@ -278,12 +278,12 @@ export class Arrangement {
     const { events } = this;
     const { id } = pane;
     this.placed.set(id, pane);
-    pane.placed({
+    pane.setPlacement({
       ...this.eventsOf(id),
       printed: (bytes) => events.emit("printed", { pane: id, bytes }),
       resizing: () => events.emit("resizing", id),
       reset: () => events.emit("reset", id),
-      endTold: () => events.emit("endTold", id),
+      endReported: () => events.emit("endReported", id),
     });
     const { exit } = pane.pane;
     if (exit !== null) this.handleEnd(id, { ...exit, isOwn: true });
@@ -291,34 +291,35 @@ export class Arrangement {
 
   /** Removes a pane from the layout. Call within `change`. */
   remove(pane: string, exit: Exit): void {
-    const rest = takePane(this.current, pane, this.sizeOf(windowWith(this.current, pane)));
-    if (rest === null) {
+    const remaining = takePane(this.current, pane, this.sizeOf(windowWith(this.current, pane)));
+    if (remaining === null) {
       // Its session determines how long it can be read.
-      this.hold(pane);
-      this.reportOver(exit);
+      this.keepReadable(pane);
+      this.reportAllEnded(exit);
       return;
     }
-    this.commit(rest);
+    this.commit(remaining);
     this.forget(pane);
     this.events.emit("paneEnded", { pane, exit, isKept: false });
   }
 
   /** Closes the gap in the indexes after a window has ended or left, other than at the end of an exchange. */
-  private numbered(rest: Windows): Windows {
+  private renumbered(next: Windows): Windows {
     const { renumberFrom } = this.port;
     const { windows } = this.current;
-    const isFewer = rest.windows.length < windows.length && windows.every(({ replaces }) => replaces === undefined);
-    return isFewer && renumberFrom !== null ? renumber(rest, renumberFrom) : rest;
+    const hasClosedWindow =
+      next.windows.length < windows.length && windows.every(({ replaces }) => replaces === undefined);
+    return hasClosedWindow && renumberFrom !== null ? renumber(next, renumberFrom) : next;
   }
 
   /** Removes several panes, but not all, from the layout together, and ends their programs. Call within `change`. */
   close(panes: readonly string[]): void {
-    const rest = panes.reduce<Windows | null>(
+    const remaining = panes.reduce<Windows | null>(
       (state, pane) => state && takePane(state, pane, this.sizeOf(windowWith(state, pane))),
       this.current,
     );
-    if (rest === null) throw new WshError("invalid_layout", "the last pane of a session ends with it");
-    this.commit(rest);
+    if (remaining === null) throw new WshError("invalid_layout", "the last pane of a session ends with it");
+    this.commit(remaining);
     for (const pane of panes) {
       void this.placed.get(pane)?.endProgram();
       this.forget(pane);
@@ -340,7 +341,7 @@ export class Arrangement {
     const placed = this.placed.get(pane);
     this.placed.delete(pane);
     this.ended.delete(pane);
-    this.release(pane);
+    this.endReadability(pane);
     if (placed instanceof LocalPane) placed.leaveWindow();
     else placed?.close();
   }
@@ -350,12 +351,12 @@ export class Arrangement {
    * within `change`. @throws WshError invalid_layout for a view
    */
   async restart(pane: string): Promise<unknown> {
-    const placed = this.paneOf(pane);
+    const placed = this.requirePane(pane);
     if (placed.isView) throw new WshError("invalid_layout", `pane '${pane}' is a view: restart what it shows`);
     // If it cannot be started, its end is reported after this.
     this.ended.delete(pane);
-    this.release(pane);
-    this.goesOn();
+    this.endReadability(pane);
+    this.resume();
     await placed.restart();
     this.assignSizes();
     this.events.emit("placed", undefined);
@@ -364,9 +365,9 @@ export class Arrangement {
   }
 
   /** A program runs again. Call within `change`, so that its end is handled after this. */
-  goesOn(): void {
-    if (!this.isOver) return;
-    this.isOver = false;
+  resume(): void {
+    if (!this.hasAllEnded) return;
+    this.hasAllEnded = false;
     this.events.emit("programResumed", undefined);
   }
 
@@ -385,48 +386,47 @@ export class Arrangement {
 
   private paneEnded(pane: string, { code, signal, isOwn }: PaneExit): void {
     const entry = this.current.panes[pane];
-    if (entry === undefined || this.isOver || !this.placed.has(pane)) return;
+    if (entry === undefined || this.hasAllEnded || !this.placed.has(pane)) return;
     const exit: Exit = { code, signal };
     if (this.port.showsCrashed) {
       this.ended.set(pane, exit);
-      this.hold(pane);
-      if (this.ended.size === Object.keys(this.current.panes).length) this.reportOver(exit);
+      this.keepReadable(pane);
+      if (this.ended.size === Object.keys(this.current.panes).length) this.reportAllEnded(exit);
       return;
     }
-    const keep = entry.keep ?? (this.isSplit && this.port.keepAfterExit);
-    const kept = isOwn && (keep === "failed" ? code !== 0 : keep);
-    if (!kept) {
+    const keepRule = entry.keep ?? (this.isSplit && this.port.keepAfterExit);
+    const isKept = isOwn && (keepRule === "failed" ? code !== 0 : keepRule);
+    if (!isKept) {
       this.remove(pane, exit);
       return;
     }
     this.ended.set(pane, exit);
-    this.hold(pane);
+    this.keepReadable(pane);
     this.events.emit("paneEnded", { pane, exit, isKept: true });
     this.events.emit("placed", undefined);
   }
 
   /** Its output remains readable while it is in the layout. */
-  private hold(pane: string): void {
+  private keepReadable(pane: string): void {
     const local = this.localOf(pane);
-    if (local !== null && !this.unsubscribers.has(pane))
-      this.unsubscribers.set(pane, local.ownSession.lifetime.delayEnd());
+    if (local !== null && !this.endDelays.has(pane)) this.endDelays.set(pane, local.ownSession.lifetime.delayEnd());
   }
 
-  private release(pane: string): void {
-    this.unsubscribers.get(pane)?.();
-    this.unsubscribers.delete(pane);
+  private endReadability(pane: string): void {
+    this.endDelays.get(pane)?.();
+    this.endDelays.delete(pane);
   }
 
   private settleSoon(): void {
-    this.settling ??= setTimeout(() => {
-      this.settling = null;
+    this.settleTimer ??= setTimeout(() => {
+      this.settleTimer = null;
       this.events.emit("settled", undefined);
-    }, LISTED_MS);
+    }, SETTLE_DELAY_MS);
   }
 
-  private reportOver(exit: Exit): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.events.emit("over", exit);
+  private reportAllEnded(exit: Exit): void {
+    if (this.hasAllEnded) return;
+    this.hasAllEnded = true;
+    this.events.emit("allEnded", exit);
   }
 }

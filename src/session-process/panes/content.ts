@@ -33,7 +33,7 @@ import type { WindowView } from "./window-view.ts";
 /** The end of a view, which has no program. */
 const EXIT_UNKNOWN: Exit = { code: null, signal: null };
 /** Few sessions have a pane of another process. */
-const guestSecrets = () => import("./guest-secrets.ts");
+const loadGuestSecrets = () => import("./guest-secrets.ts");
 
 /** Longest wait for the state of a view's source, in ms: a hanging source does not delay a list. */
 const REFRESH_MS = 500;
@@ -49,31 +49,31 @@ export class Content implements PaneRef {
   readonly independentViews = new Set<WindowView>();
   readonly events = new Emitter<ContentEvents>();
   exit: Exit | null = null;
-  private typedAt = performance.now();
+  private lastTypedAt = performance.now();
   private alternate = false;
 
   constructor(
     private readonly arrangement: Arrangement,
-    private readonly view: () => WindowView,
+    private readonly sharedView: () => WindowView,
     /** All panes that run here, including those that have left the layout. */
-    private readonly locals: ReadonlyMap<string, LocalPane>,
+    private readonly localPanes: ReadonlyMap<string, LocalPane>,
     /** Whether the lines above panes have texts. */
     private readonly isTitled: () => boolean,
     private readonly settings: { readonly pane_base_index: number },
   ) {
-    arrangement.events.on("over", (exit) => {
+    arrangement.events.on("allEnded", (exit) => {
       this.exit = exit;
       this.events.emit("exited", exit);
     });
     arrangement.events.on("programResumed", () => {
       this.exit = null;
     });
-    for (const change of ["rendered", "placed"] as const) arrangement.events.on(change, () => this.lookAtScreen());
+    for (const change of ["rendered", "placed"] as const) arrangement.events.on(change, () => this.checkAlternate());
   }
 
   /** The contents for all viewers without a separate focus. */
   get shownView(): WindowView {
-    return this.view();
+    return this.sharedView();
   }
 
   /** The pane that the session's bare name addresses. */
@@ -92,20 +92,20 @@ export class Content implements PaneRef {
 
   readonly activity = {
     record: (): void => {
-      this.typedAt = performance.now();
+      this.lastTypedAt = performance.now();
     },
     idleMs: (): number => {
       const panes = [...this.arrangement.placed.values()];
-      const all = panes.map((pane) => pane.idleMs());
+      const idleTimes = panes.map((pane) => pane.idleMs());
       // With one pane, its own activity includes typed input.
-      if (panes.length > 1) all.push(Math.floor(performance.now() - this.typedAt));
-      return Math.min(...all);
+      if (panes.length > 1) idleTimes.push(Math.floor(performance.now() - this.lastTypedAt));
+      return Math.min(...idleTimes);
     },
   };
 
   readonly silence = {
     dispose: (gone: WshError): void => {
-      for (const { pane } of this.locals.values()) pane.silence.dispose(gone);
+      for (const { pane } of this.localPanes.values()) pane.silence.dispose(gone);
     },
   };
 
@@ -131,12 +131,12 @@ export class Content implements PaneRef {
 
   /** Info of the oldest pane; its agent is the session's agent that needs a person most. */
   info(): Omit<PaneInfo, "index" | "active"> {
-    for (const { id } of this.arrangement.placed.values()) this.arrangement.localOf(id)?.forgetInfo();
+    for (const { id } of this.arrangement.placed.values()) this.arrangement.localOf(id)?.discardInfo();
     const { agent: _, ...oldest } = this.paneInfo(this.id);
-    const own = Object.values(this.arrangement.state.panes).filter(({ view }) => view == null);
-    const agents = own.flatMap(({ id }) => this.paneInfo(id).agent ?? []);
-    const [first] = agents.toSorted((a, b) => urgencyOf(a) - urgencyOf(b) || a.since - b.since);
-    return first === undefined ? oldest : { ...oldest, agent: first };
+    const ownEntries = Object.values(this.arrangement.state.panes).filter(({ view }) => view == null);
+    const agents = ownEntries.flatMap(({ id }) => this.paneInfo(id).agent ?? []);
+    const [mostUrgent] = agents.toSorted((a, b) => urgencyOf(a) - urgencyOf(b) || a.since - b.since);
+    return mostUrgent === undefined ? oldest : { ...oldest, agent: mostUrgent };
   }
 
   state(): SessionState {
@@ -151,7 +151,7 @@ export class Content implements PaneRef {
 
   async resize(rows: number, cols: number): Promise<void> {
     const area: Size = { rows, cols };
-    for (const view of [this.view(), ...this.independentViews]) view.resize(area);
+    for (const view of [this.sharedView(), ...this.independentViews]) view.resize(area);
     // Views are arranged again after the panes have got their sizes.
     this.arrangement.resize(area);
   }
@@ -159,13 +159,13 @@ export class Content implements PaneRef {
   readonly secrets = {
     prompt: async (pane: string): Promise<SecretPrompt | null> => {
       const { link } = this.arrangement.placed.get(pane) ?? {};
-      if (link?.isGuest === true) return (await guestSecrets()).guestPrompt(link, pane);
+      if (link?.isGuest === true) return (await loadGuestSecrets()).guestPrompt(link, pane);
       const prompt = this.arrangement.localOf(pane)?.pane.secrets.prompt() ?? null;
       return prompt === null || !this.arrangement.hasSeveral ? prompt : { ...prompt, pane };
     },
     type: async ({ group, pane = this.id }: SecretPrompt, secret: Uint8Array): Promise<boolean> => {
       const { link } = this.arrangement.placed.get(pane) ?? {};
-      if (link?.isGuest === true) return (await guestSecrets()).typeSecret(link, group, secret);
+      if (link?.isGuest === true) return (await loadGuestSecrets()).typeSecret(link, group, secret);
       const local = this.arrangement.localOf(pane);
       if (local !== null) return local.pane.secrets.type({ group }, secret);
       secret.fill(0);
@@ -188,38 +188,38 @@ export class Content implements PaneRef {
   }
 
   flags(): PtyFlags | null {
-    return this.view().input.flags();
+    return this.sharedView().input.flags();
   }
 
   typed(bytes: Uint8Array, _flags: PtyFlags | null, byAgent?: boolean): void {
-    this.view().input.typed(bytes, null, byAgent);
+    this.sharedView().input.typed(bytes, null, byAgent);
   }
 
   release(gone: WshError): void {
-    for (const placed of this.arrangement.placed.values()) if (!this.locals.has(placed.id)) placed.close();
-    for (const local of this.locals.values()) if (local.home === null) local.release(gone);
+    for (const placed of this.arrangement.placed.values()) if (!this.localPanes.has(placed.id)) placed.close();
+    for (const local of this.localPanes.values()) if (local.adoptedBy === null) local.release(gone);
   }
 
   /** Updates the facts about panes, including views; a hanging one keeps its last facts. */
   async refresh(): Promise<void> {
-    const all = [...this.arrangement.placed.values()];
-    await Promise.all(all.map((pane) => orUntil(pane.refresh(), { ms: REFRESH_MS }, () => {})));
+    const placedPanes = [...this.arrangement.placed.values()];
+    await Promise.all(placedPanes.map((pane) => orUntil(pane.refresh(), { ms: REFRESH_MS }, () => {})));
   }
 
-  /** @param asKnown use states and programs of the last check: for readers of places */
-  windows(asKnown = false): WindowInfo[] {
+  /** @param useCached use states and programs of the last check: for readers of places */
+  windows(useCached = false): WindowInfo[] {
     const { state } = this.arrangement;
     const active = activeWindow(state);
-    return state.windows.map((window) => this.windowInfo(window, window.id === active.id, asKnown));
+    return state.windows.map((window) => this.windowInfo(window, window.id === active.id, useCached));
   }
 
-  nameOf(window: WindowEntry, asKnown = false): string {
-    return window.name ?? automaticName(this.paneInfo(lastingActive(window), asKnown));
+  nameOf(window: WindowEntry, useCached = false): string {
+    return window.name ?? automaticName(this.paneInfo(lastingActive(window), useCached));
   }
 
-  /** The text of the line above a pane; null: none. @param asKnown as of the last check */
-  labelOf(pane: string, asKnown = false): PaneLabel | null {
-    return this.isTitled() ? paneLabel(this.paneInfo(pane, asKnown)) : null;
+  /** The text of the line above a pane; null: none. @param useCached as of the last check */
+  labelOf(pane: string, useCached = false): PaneLabel | null {
+    return this.isTitled() ? paneLabel(this.paneInfo(pane, useCached)) : null;
   }
 
   /** The text about its program's end in a pane that stays, if no line above it has it; null: none. */
@@ -229,7 +229,7 @@ export class Content implements PaneRef {
     return info.state === "exited" ? paneLabel(info) : null;
   }
 
-  private windowInfo(window: WindowEntry, active: boolean, asKnown: boolean): WindowInfo {
+  private windowInfo(window: WindowEntry, active: boolean, useCached: boolean): WindowInfo {
     const placement = this.arrangement.placementOf(window);
     const { rows, cols } = placement.size;
     const panes = panesIn(window).map((pane, i): PaneInfo => {
@@ -237,18 +237,18 @@ export class Content implements PaneRef {
       const place =
         box === undefined ? { hidden: true } : { row: box.row, col: box.col, rows: box.rows, cols: box.cols };
       const last = pane === window.recent[1] ? { last: true } : {};
-      const above = window.floats?.findIndex((each) => each.pane === pane) ?? -1;
+      const floatIndex = window.floats?.findIndex((each) => each.pane === pane) ?? -1;
       const float =
-        above === -1
+        floatIndex === -1
           ? {}
-          : { z: above + 1, ...(window.floats?.[above]?.popup === true ? { popup: true as const } : {}) };
+          : { z: floatIndex + 1, ...(window.floats?.[floatIndex]?.popup === true ? { popup: true as const } : {}) };
       const index = this.settings.pane_base_index + i;
-      return { ...this.paneInfo(pane, asKnown), ...place, ...float, index, active: pane === window.active, ...last };
+      return { ...this.paneInfo(pane, useCached), ...place, ...float, index, active: pane === window.active, ...last };
     });
     return {
       id: `@w${window.id}`,
       index: window.index,
-      name: this.nameOf(window, asKnown),
+      name: this.nameOf(window, useCached),
       active,
       ...(window.id === this.arrangement.state.recent[1] ? { last: true } : {}),
       rows,
@@ -259,12 +259,12 @@ export class Content implements PaneRef {
     };
   }
 
-  private paneInfo(pane: string, asKnown = false): Omit<PaneInfo, "index" | "active"> {
+  private paneInfo(pane: string, useCached = false): Omit<PaneInfo, "index" | "active"> {
     const { state, placed, ended } = this.arrangement;
     const entry = state.panes[pane];
-    const shown = placed.get(pane);
+    const placedPane = placed.get(pane);
     const exit = ended.get(pane) ?? this.exit;
-    const info = shown?.paneInfo(asKnown) ?? {
+    const info = placedPane?.paneInfo(useCached) ?? {
       id: pane,
       pid: null,
       command: "",
@@ -278,14 +278,14 @@ export class Content implements PaneRef {
     return {
       ...info,
       title: entry?.title ?? info.title,
-      ...(entry?.view == null ? {} : { view: withCurrentName(entry.view, shown?.link?.info.name) }),
+      ...(entry?.view == null ? {} : { view: withCurrentName(entry.view, placedPane?.link?.info.name) }),
       ...(exit === null || exit === undefined || hasCrashed
         ? {}
         : { state: "exited" as const, exit_code: exit.code, signal: exit.signal }),
     };
   }
 
-  private lookAtScreen(): void {
+  private checkAlternate(): void {
     const { placed, state } = this.arrangement;
     const alternate = placed.get(activeWindow(state).active)?.modes?.alternate ?? false;
     if (alternate === this.alternate) return;
@@ -307,11 +307,11 @@ export class Content implements PaneRef {
       }
     });
     // Includes those that have left the layout.
-    const own = [...this.locals.values()].filter(({ home }) => home === null);
-    const guests = [...arrangement.placed.values()].filter(({ link }) => link !== undefined);
+    const ownPanes = [...this.localPanes.values()].filter(({ adoptedBy }) => adoptedBy === null);
+    const linkedPanes = [...arrangement.placed.values()].filter(({ link }) => link !== undefined);
     await Promise.all([
-      ...own.map((local) => local.ownSession.lifetime.kill(reason)),
-      ...guests.map((placed) => placed.endProgram()),
+      ...ownPanes.map((local) => local.ownSession.lifetime.kill(reason)),
+      ...linkedPanes.map((placed) => placed.endProgram()),
     ]);
   }
 }

@@ -10,9 +10,9 @@ import type { LocalPane } from "./local-pane.ts";
 import type { PaneLink } from "./placed-pane.ts";
 
 /** Longest wait for the process that runs the pane, in ms: if it hangs, this wait delays the next question. */
-const ANSWER_MS = 2_000;
+const MAX_ANSWER_MS = 2_000;
 /** Age at which that process discards a secret, in ms: shorter than the wait, after which the person was told so. */
-const SECRET_MS = 1_000;
+const MAX_SECRET_AGE_MS = 1_000;
 
 const PromptSchema = v.object({ prompt: v.nullable(SecretPromptSchema) });
 /** `until`: Unix time in ms after which it is discarded. */
@@ -21,7 +21,7 @@ const TakenSchema = v.object({ taken: v.boolean() });
 
 /** The program that reads a password there; null: none does, or the process does not answer. */
 export async function guestPrompt(link: PaneLink, pane: string): Promise<SecretPrompt | null> {
-  const answer = await answerTo(link.request("peer.secret_prompt", {}));
+  const answer = await answerOrNull(link.request("peer.secret_prompt", {}));
   const parsed = v.safeParse(PromptSchema, answer);
   return parsed.success && parsed.output.prompt !== null ? { ...parsed.output.prompt, pane } : null;
 }
@@ -30,24 +30,26 @@ export async function guestPrompt(link: PaneLink, pane: string): Promise<SecretP
 export async function typeSecret(link: PaneLink, group: number, bytes: Uint8Array): Promise<boolean> {
   const secret = bytes.toBase64();
   bytes.fill(0);
-  const answer = await answerTo(link.request("peer.secret", { group, secret, until: Date.now() + SECRET_MS }));
+  const answer = await answerOrNull(
+    link.request("peer.secret", { group, secret, until: Date.now() + MAX_SECRET_AGE_MS }),
+  );
   return v.is(TakenSchema, answer) && answer.taken;
 }
 
 /** Null: an error, or none in time. */
-function answerTo(request: Promise<unknown>): Promise<unknown> {
+function answerOrNull(request: Promise<unknown>): Promise<unknown> {
   return orUntil(
     request.catch(() => null),
-    { ms: ANSWER_MS },
+    { ms: MAX_ANSWER_MS },
     () => null,
   );
 }
 
-export function promptHere({ pane }: LocalPane): v.InferOutput<typeof PromptSchema> {
+export function localPrompt({ pane }: LocalPane): v.InferOutput<typeof PromptSchema> {
   return { prompt: pane.secrets.prompt() };
 }
 
-export async function typeHere({ pane }: LocalPane, input: unknown): Promise<v.InferOutput<typeof TakenSchema>> {
+export async function typeLocalSecret({ pane }: LocalPane, input: unknown): Promise<v.InferOutput<typeof TakenSchema>> {
   const { group, secret, until } = v.parse(SecretSchema, input);
   requireInTime(until);
   return { taken: await pane.secrets.type({ group }, Uint8Array.fromBase64(secret)) };

@@ -26,18 +26,18 @@ import type { DisplayedContent } from "../../viewer/terminal/displayed-content.t
 import type { LayerPicture } from "../../viewer/terminal/overlay-layer.ts";
 import { OverlayLayer } from "../../viewer/terminal/overlay-layer.ts";
 import { Pointer } from "../../viewer/terminal/pointer.ts";
-import type { PaneSession } from "../session.ts";
-import { shownPane } from "../shown-pane.ts";
-import { Home, type HomeSession } from "./home.ts";
+import { displayedPane } from "../displayed-pane.ts";
+import type { PaneSession } from "../pane-session.ts";
+import { type AdoptingSession, Adoption } from "./adoption.ts";
 import { PanePicture } from "./pane-picture.ts";
 import type { PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
 /** Maximum age of a printing pane's facts in lists, in ms: each check asks the system. */
-const INFO_MS = 250;
+const MAX_INFO_AGE_MS = 250;
 /** Time from a change to the check, in ms: pictures come first. */
-const CHECK_MS = 100;
+const CHECK_DELAY_MS = 100;
 /** Times from the last change to further checks, in ms: a shell starts a program a moment after its output. */
-const RECHECKS_MS = [500, 2_000, 8_000] as const;
+const RECHECK_DELAYS_MS = [500, 2_000, 8_000] as const;
 const NO_KEYS = new KeyTables({});
 
 /** Events beyond those of every pane. */
@@ -48,7 +48,7 @@ interface LocalPaneEvents extends PlacedPaneEvents {
   resizing(): void;
   reset(): void;
   /** A caller that waited for its program's end was notified. */
-  endTold(): void;
+  endReported(): void;
 }
 
 interface LocalPaneOptions {
@@ -61,7 +61,7 @@ interface LocalPaneOptions {
   isTypedBeside(): boolean;
   hasOthers(): boolean;
   /** Whether its facts are displayed while they change: the session has other panes, or a status line. */
-  isFollowed(): boolean;
+  isInfoDisplayed(): boolean;
 }
 
 export class LocalPane implements PlacedPane {
@@ -79,15 +79,15 @@ export class LocalPane implements PlacedPane {
   private readonly pointer: Pointer;
   private readonly picture: PanePicture;
   private lastInfo: Omit<PaneInfo, "index" | "active"> | null = null;
-  private knownAt = Number.NEGATIVE_INFINITY;
-  private isForgotten = false;
+  private infoAt = Number.NEGATIVE_INFINITY;
+  private isInfoDiscarded = false;
   private isStale = true;
   private checkTimer: Timer | null = null;
   private recheckTimer: Timer | null = null;
   /** Whether the newest keys are an AI agent's: copy mode and the mouse pass keys on later. */
   private byAgent = false;
   private readonly unsubscribers: (() => void)[];
-  readonly homeTracker = new Home({ viewers: () => this.ownSession.viewers, end: () => this.endProgram() });
+  readonly adoption = new Adoption({ viewers: () => this.ownSession.viewers, end: () => this.endProgram() });
 
   constructor(private readonly options: LocalPaneOptions) {
     const { ownSession, session } = options;
@@ -95,7 +95,7 @@ export class LocalPane implements PlacedPane {
     this.session = session;
     this.pane = ownSession.pane;
     this.assignedSize = ownSession.size;
-    this.content = shownPane(ownSession);
+    this.content = displayedPane(ownSession);
     this.picture = this.makePicture();
     this.copyMode = this.makeCopyMode();
     this.overlayLayer = new OverlayLayer({
@@ -106,11 +106,11 @@ export class LocalPane implements PlacedPane {
     });
     this.pointer = this.makePointer();
     const { events, commands } = this.pane;
-    const ended = commands.log.on({ finished: () => this.changed() });
+    const logListener = commands.log.on({ finished: () => this.changed() });
     this.unsubscribers = [
       events.on("chunk", ({ bytes }) => {
         this.port?.printed(bytes);
-        if (!this.picture.postpones()) this.port?.rendered();
+        if (!this.picture.isRenewalPostponed()) this.port?.rendered();
       }),
       events.on("resizing", () => this.port?.resizing()),
       events.on("ahead", (bytes) => this.port?.echoed(bytes)),
@@ -121,22 +121,22 @@ export class LocalPane implements PlacedPane {
       }),
       events.on("bell", () => this.port?.rang()),
       events.on("clipboard", (copied) => this.port?.copied(copied)),
-      events.on("endTold", () => this.port?.endTold()),
+      events.on("endReported", () => this.port?.endReported()),
       events.on("agent", (agent) => {
         this.isStale = true;
         this.port?.agent(agent);
       }),
       events.on("exited", ({ code, signal }) => {
         const { isEnding } = ownSession.lifetime;
-        this.forgetInfo();
+        this.discardInfo();
         this.port?.ended({ code, signal, isOwn: !isEnding });
       }),
       ...(["listed", "title", "alternate"] as const).map((change) => events.on(change, () => this.changed())),
       // A command can end after its last output: once the shell's editor is back.
-      () => ended[Symbol.dispose](),
+      () => logListener[Symbol.dispose](),
       ownSession.events.on("listed", () => {
         this.changed();
-        this.homeTracker.checkOrphan();
+        this.adoption.checkOrphan();
       }),
       ownSession.events.on("drawn", () => this.changedPicture()),
       ownSession.events.on("destroyed", () => this.close()),
@@ -144,7 +144,7 @@ export class LocalPane implements PlacedPane {
   }
 
   /** A window shows it from now on. */
-  placed(port: LocalPaneEvents): void {
+  setPlacement(port: LocalPaneEvents): void {
     this.port = port;
     // A program without output is checked as well.
     this.changed();
@@ -154,7 +154,7 @@ export class LocalPane implements PlacedPane {
     return this.pane.id;
   }
 
-  get isOver(): boolean {
+  get hasEnded(): boolean {
     return this.pane.exit !== null;
   }
 
@@ -209,31 +209,32 @@ export class LocalPane implements PlacedPane {
 
   type(bytes: Uint8Array, flags?: PtyFlags | null, byAgent = this.byAgent): void {
     this.byAgent = byAgent;
-    const isMoved = this.copyMode.isOn || this.ownSession.layout.top > 0;
-    this.sendInput(isMoved ? this.pointer.translate(bytes, { top: 0, left: 0 }) : bytes, flags);
+    const isTranslated = this.copyMode.isOn || this.ownSession.layout.top > 0;
+    this.sendInput(isTranslated ? this.pointer.translate(bytes, { top: 0, left: 0 }) : bytes, flags);
   }
 
   idleMs(): number {
     return this.pane.activity.idleMs();
   }
 
-  paneInfo(asKnown = false): Omit<PaneInfo, "index" | "active"> {
-    const { lastInfo: known } = this;
+  paneInfo(useCached = false): Omit<PaneInfo, "index" | "active"> {
+    const { lastInfo } = this;
     // Outdated facts are checked later if there are other panes.
-    const isDue = this.isStale && !(this.options.isFollowed() && performance.now() - this.knownAt < INFO_MS);
-    if (!asKnown && (known === null || this.isForgotten || isDue)) return this.currentInfo();
+    const isDue =
+      this.isStale && !(this.options.isInfoDisplayed() && performance.now() - this.infoAt < MAX_INFO_AGE_MS);
+    if (!useCached && (lastInfo === null || this.isInfoDiscarded || isDue)) return this.currentInfo();
     const { cwd, pid } = this.pane;
     const { title, rows, cols } = this.pane.terminal;
-    return { ...(known ?? this.pane.info("running")), pid, cwd, title, rows, cols };
+    return { ...(lastInfo ?? this.pane.info("running")), pid, cwd, title, rows, cols };
   }
 
   async refresh(): Promise<void> {
-    if (this.isStale || this.pane.exit === null) this.forgetInfo();
+    if (this.isStale || this.pane.exit === null) this.discardInfo();
   }
 
   /** The next `paneInfo` is current. */
-  forgetInfo(): void {
-    this.isForgotten = true;
+  discardInfo(): void {
+    this.isInfoDiscarded = true;
   }
 
   openCopyMode(input: CopyModeInput): Promise<void> {
@@ -250,7 +251,7 @@ export class LocalPane implements PlacedPane {
 
   async restart(): Promise<void> {
     await this.ownSession.lifetime.restart();
-    this.forgetInfo();
+    this.discardInfo();
   }
 
   endProgram(): Promise<void> {
@@ -258,17 +259,17 @@ export class LocalPane implements PlacedPane {
   }
 
   /** The other session that has it; null: none. */
-  get home(): HomeSession | null {
-    return this.homeTracker.session;
+  get adoptedBy(): AdoptingSession | null {
+    return this.adoption.session;
   }
 
   /**
-   * Another session has it from now on, shows it and sets its size; null: it has returned. @param isOffered see Home
+   * Another session has it from now on, shows it and sets its size; null: it has returned. @param isOffered see Adoption
    */
-  setHome(home: HomeSession | null, isOffered = false): void {
+  setAdoptedBy(home: AdoptingSession | null, isOffered = false): void {
     this.ownSession.isSized = home === null;
     this.ownSession.setName((home ?? this.session).name);
-    this.homeTracker.set(home, isOffered);
+    this.adoption.set(home, isOffered);
   }
 
   /** No window shows it for now; its timers are set again if it returns. */
@@ -281,7 +282,7 @@ export class LocalPane implements PlacedPane {
 
   close(): void {
     this.leaveWindow();
-    this.homeTracker.close();
+    this.adoption.close();
     for (const end of this.unsubscribers) end();
     this.overlayLayer.close();
     this.copyMode.close();
@@ -296,8 +297,8 @@ export class LocalPane implements PlacedPane {
   private currentInfo(): Omit<PaneInfo, "index" | "active"> {
     const { current: writer } = this.ownSession.writer;
     this.isStale = false;
-    this.isForgotten = false;
-    this.knownAt = performance.now();
+    this.isInfoDiscarded = false;
+    this.infoAt = performance.now();
     const exit = this.pane.exit;
     this.lastInfo = {
       ...this.pane.info(),
@@ -312,16 +313,16 @@ export class LocalPane implements PlacedPane {
     this.isStale = true;
     if (this.port === null) return;
     this.port.listed();
-    if (this.checkTimer !== null || !this.options.isFollowed()) return;
-    const wait = Math.max(CHECK_MS, this.knownAt + INFO_MS - performance.now());
-    this.checkTimer = setTimeout(() => this.checkAgain(RECHECKS_MS), wait);
+    if (this.checkTimer !== null || !this.options.isInfoDisplayed()) return;
+    const wait = Math.max(CHECK_DELAY_MS, this.infoAt + MAX_INFO_AGE_MS - performance.now());
+    this.checkTimer = setTimeout(() => this.checkAgain(RECHECK_DELAYS_MS), wait);
     this.checkTimer.unref();
   }
 
   /** Checks now, and again after the activity. */
   private checkAgain(after: readonly number[]): void {
     this.checkTimer = null;
-    this.forgetInfo();
+    this.discardInfo();
     this.port?.listed();
     const [next, ...rest] = after;
     clearTimeout(this.recheckTimer ?? undefined);
@@ -354,11 +355,11 @@ export class LocalPane implements PlacedPane {
   private compose(): Frame {
     const { ownSession, pane } = this;
     const { terminal } = pane;
-    const looked: LayerPicture["screen"] = this.overlayLayer.isShown ? this.overlayLayer.screen : null;
-    const grid = looked?.grid ?? terminal.grid();
-    const more = { modes: this.modes, title: terminal.title, places: this.content.framePlaces() };
+    const copyModeScreen: LayerPicture["screen"] = this.overlayLayer.isShown ? this.overlayLayer.screen : null;
+    const grid = copyModeScreen?.grid ?? terminal.grid();
+    const frameFields = { modes: this.modes, title: terminal.title, places: this.content.framePlaces() };
     const { lastRowText } = this.overlayLayer;
-    if (lastRowText === null && this.isPlainBelow) return { ...grid, ...more };
+    if (lastRowText === null && this.isPlainBelow) return { ...grid, ...frameFields };
     const { offset: _, ...frame } = composeFrame({
       grid,
       layout: ownSession.layout,
@@ -369,7 +370,7 @@ export class LocalPane implements PlacedPane {
       showsSize: false,
       ascii: false,
     });
-    return { ...frame, ...more };
+    return { ...frame, ...frameFields };
   }
 
   private get isPlainBelow(): boolean {

@@ -28,14 +28,14 @@ import type { PeerRequest } from "../../wire/peer.ts";
 import { answer } from "../operations/layout/subject.ts";
 import type { SessionParts } from "../parts.ts";
 import {
-  adopt,
+  adoptPane,
   findRecipient,
   handleGuestRequest,
   PaneAdoption,
   PaneOffer,
   type Recipient,
   recipientCrashed,
-  refuseCrossing,
+  refuseCrossingMoves,
   SentPaneSchema,
 } from "./moving.ts";
 
@@ -58,24 +58,24 @@ const SwapSchema = v.object({
 const ReturnSchema = v.object({ ...SentWindowSchema.entries, for: v.number() });
 type SentWindow = v.InferOutput<typeof SentWindowSchema>;
 
-const wholeOf = ({ window, panes }: SentWindow): WholeWindow => ({
+const toWholeWindow = ({ window, panes }: SentWindow): WholeWindow => ({
   window,
   panes: panes.map(({ pane, chosen }) => paneEntry(pane, chosen)),
 });
 
 /** A window of this session whose panes may be taken by another one. @throws WshError invalid_layout */
-function offerWindow(
+function prepareWindowOffer(
   parts: SessionParts,
   id: number,
   to: Recipient,
-): { readonly whole: WholeWindow; readonly giving: PaneOffer } {
+): { readonly whole: WholeWindow; readonly offer: PaneOffer } {
   const whole = wholeWindow(parts.arrangement.state, id);
-  return { whole, giving: new PaneOffer(parts, whole.panes, to) };
+  return { whole, offer: new PaneOffer(parts, whole.panes, to) };
 }
 
 /** Makes the window findable in one session only. */
-function unlink({ instance, processId, number }: SessionParts, window: number): Promise<void> {
-  return linkWindow(instance, { id: processId, session: number, window }, false).catch(() => {});
+function unlink({ instance, processId, sessionNumber }: SessionParts, window: number): Promise<void> {
+  return linkWindow(instance, { id: processId, session: sessionNumber, window }, false).catch(() => {});
 }
 
 /**
@@ -90,41 +90,41 @@ export async function moveWindowAway(
   { index, makeRoom, focus }: Omit<WindowPlace, "base">,
 ): Promise<Answer> {
   const { arrangement, session } = parts;
-  const taker = findRecipient(parts, to);
-  const { whole, giving } = offerWindow(parts, id, taker);
-  using given = giving;
-  const asked = { window: whole.window, panes: given.panes, index, make_room: makeRoom, focus };
-  const answer = await given.ask("peer.take_window", asked);
-  const made = answer === null ? null : v.parse(ArrangementSchema, answer);
-  const rest = withoutWindow(arrangement.state, id);
-  if (rest !== null) arrangement.commit(rest);
-  await given.complete(made?.session ?? taker.name, rest === null);
+  const recipient = findRecipient(parts, to);
+  const { whole, offer: windowOffer } = prepareWindowOffer(parts, id, recipient);
+  using offer = windowOffer;
+  const request = { window: whole.window, panes: offer.panes, index, make_room: makeRoom, focus };
+  const answer = await offer.request("peer.take_window", request);
+  const received = answer === null ? null : v.parse(ArrangementSchema, answer);
+  const remaining = withoutWindow(arrangement.state, id);
+  if (remaining !== null) arrangement.commit(remaining);
+  await offer.complete(received?.session ?? recipient.name, remaining === null);
   await unlink(parts, id);
   // Not awaited: the session's end is a change of its own, after this one.
-  if (rest === null) void session.lifetime.kill("killed");
-  if (made === null) throw recipientCrashed(taker);
-  return made;
+  if (remaining === null) void session.lifetime.kill("killed");
+  if (received === null) throw recipientCrashed(recipient);
+  return received;
 }
 
 /** A window of another session arrives. @throws WshError invalid_layout, session_unavailable */
 async function takeWindow(parts: SessionParts, { input, signal }: PeerRequest): Promise<Answer> {
   const { index, make_room: makeRoom, focus, ...sent } = v.parse(TakeSchema, input);
   const { arrangement, session, settings } = parts;
-  refuseCrossing(parts);
+  refuseCrossingMoves(parts);
   return arrangement.change(async () => {
     session.requireRunning();
     const place = { index, makeRoom, focus, base: settings.base_index };
-    const next = withWindow(arrangement.state, wholeOf(sent), place);
-    await using taking = await PaneAdoption.of(parts, sent.panes, arrangement.area);
+    const next = withWindow(arrangement.state, toWholeWindow(sent), place);
+    await using adoption = await PaneAdoption.of(parts, sent.panes, arrangement.area);
     signal.throwIfAborted();
     arrangement.commit(next);
-    await taking.confirm();
+    await adoption.confirm();
     return answer(parts, sent.window.active);
   });
 }
 
 /** The windows that swaps wait for, by the window sent away: handled within the current change. */
-const awaited = new Map<number, (sent: SentWindow) => Promise<void>>();
+const awaitedReturns = new Map<number, (sent: SentWindow) => Promise<void>>();
 
 /**
  * Exchanges a window with one of another session, in a change of the arrangement.
@@ -134,83 +134,83 @@ const awaited = new Map<number, (sent: SentWindow) => Promise<void>>();
 export async function swapWindowAway(parts: SessionParts, id: number, other: string): Promise<Answer> {
   const { arrangement, instance, processId, session, settings } = parts;
   const before = arrangement.state;
-  const taker = findRecipient(parts, other);
-  const { whole, giving } = offerWindow(parts, id, taker);
-  using window = giving;
+  const recipient = findRecipient(parts, other);
+  const { whole, offer: windowOffer } = prepareWindowOffer(parts, id, recipient);
+  using offer = windowOffer;
   // After a failure, the incoming window leaves before the outgoing one is taken back.
-  await using come = new AsyncDisposableStack();
-  const back: { next: Windows; active: string } = { next: before, active: whole.window.active };
-  awaited.set(id, async (sent) => {
+  await using incomingStack = new AsyncDisposableStack();
+  const result: { next: Windows; active: string } = { next: before, active: whole.window.active };
+  awaitedReturns.set(id, async (sent) => {
     const place = { index: null, base: settings.base_index, makeRoom: false, focus: false };
-    back.next = replaceWindow(before, id, wholeOf(sent));
-    come.use(await PaneAdoption.of(parts, sent.panes, arrangement.area));
-    come.defer(() => arrangement.commit(before));
-    const incoming = wholeOf(sent);
+    result.next = replaceWindow(before, id, toWholeWindow(sent));
+    incomingStack.use(await PaneAdoption.of(parts, sent.panes, arrangement.area));
+    incomingStack.defer(() => arrangement.commit(before));
+    const incoming = toWholeWindow(sent);
     arrangement.commit(withWindow(before, { ...incoming, window: { ...incoming.window, replaces: id } }, place));
     await parts.keeper.writeLayout();
-    back.active = sent.window.active;
+    result.active = sent.window.active;
   });
   const giver = { socket: sessionSocket(instance, processId), name: session.name };
-  const asked = { window: whole.window, panes: window.panes, giver };
-  let answered: unknown;
+  const request = { window: whole.window, panes: offer.panes, giver };
+  let reply: unknown;
   try {
-    answered = await window.ask("peer.swap_window", asked, other);
+    reply = await offer.request("peer.swap_window", request, other);
   } finally {
-    awaited.delete(id);
+    awaitedReturns.delete(id);
   }
-  come.move();
-  arrangement.commit(back.next);
-  await window.complete(answered === null ? taker.name : v.parse(ArrangementSchema, answered).session);
+  incomingStack.move();
+  arrangement.commit(result.next);
+  await offer.complete(reply === null ? recipient.name : v.parse(ArrangementSchema, reply).session);
   await unlink(parts, id);
-  if (answered === null) throw recipientCrashed(taker);
-  return answer(parts, back.active);
+  if (reply === null) throw recipientCrashed(recipient);
+  return answer(parts, result.active);
 }
 
 /** The other side: a window arrives, and one of this session replaces it there. */
-async function swapWith(parts: SessionParts, { input, target, signal }: PeerRequest): Promise<Answer> {
+async function acceptSwap(parts: SessionParts, { input, target, signal }: PeerRequest): Promise<Answer> {
   const { giver, ...sent } = v.parse(SwapSchema, input);
   const { arrangement, session } = parts;
-  refuseCrossing(parts);
+  refuseCrossingMoves(parts);
   return arrangement.change(async () => {
     session.requireRunning();
-    const own = parts.findSubject(target).window.id;
-    const next = replaceWindow(arrangement.state, own, wholeOf(sent));
-    await using taking = await PaneAdoption.of(parts, sent.panes, arrangement.area);
-    const back = { ...giver, number: sent.from };
-    const { whole, giving } = offerWindow(parts, own, back);
-    using given = giving;
+    const ownWindow = parts.findSubject(target).window.id;
+    const next = replaceWindow(arrangement.state, ownWindow, toWholeWindow(sent));
+    await using adoption = await PaneAdoption.of(parts, sent.panes, arrangement.area);
+    const giverSession = { ...giver, number: sent.from };
+    const { whole, offer: windowOffer } = prepareWindowOffer(parts, ownWindow, giverSession);
+    using offer = windowOffer;
     signal.throwIfAborted();
-    const returned = { window: whole.window, panes: given.panes, for: sent.window.id };
+    const returnRequest = { window: whole.window, panes: offer.panes, for: sent.window.id };
     // If the other session has died meanwhile, this one continues: each has the windows that it should have.
-    await given.ask("peer.return_window", returned);
+    await offer.request("peer.return_window", returnRequest);
     arrangement.commit(next);
-    await taking.confirm();
-    await given.complete(giver.name);
-    await unlink(parts, own);
+    await adoption.confirm();
+    await offer.complete(giver.name);
+    await unlink(parts, ownWindow);
     return answer(parts, sent.window.active);
   });
 }
 
 /** @throws WshError pane_not_found when nothing is awaited any more */
-async function takeReturn({ input }: PeerRequest): Promise<object> {
+async function handleReturnedWindow({ input }: PeerRequest): Promise<object> {
   const { for: id, ...sent } = v.parse(ReturnSchema, input);
-  const take = awaited.get(id);
+  const take = awaitedReturns.get(id);
   if (take === undefined) throw new WshError("pane_not_found", `no window is awaited for '${windowId(id)}'`);
   await take(sent);
   return {};
 }
 
 /** Requests between sessions about their windows and panes. @throws WshError unknown_method */
-export function betweenSessions(parts: SessionParts, request: PeerRequest): Promise<object> {
+export function handleSessionRequest(parts: SessionParts, request: PeerRequest): Promise<object> {
   switch (request.op) {
     case "peer.take_window":
       return takeWindow(parts, request);
     case "peer.swap_window":
-      return swapWith(parts, request);
+      return acceptSwap(parts, request);
     case "peer.return_window":
-      return takeReturn(request);
+      return handleReturnedWindow(request);
     case "peer.adopt":
-      return adopt(parts, request);
+      return adoptPane(parts, request);
     default:
       return handleGuestRequest(parts, parts.keeper, request);
   }

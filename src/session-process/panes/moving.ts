@@ -21,13 +21,13 @@ import type { PeerRequest } from "../../wire/peer.ts";
 import type { PaneKeeper } from "../pane-keeper.ts";
 import type { SessionParts } from "../parts.ts";
 import { setGuestPrivate } from "../privacy.ts";
-import { promptHere, typeHere } from "./guest-secrets.ts";
+import { localPrompt, typeLocalSecret } from "./guest-secrets.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { paneTerminal } from "./pane-terminal.ts";
 import { ViewLink } from "./view-link.ts";
 import { openView } from "./view-pane.ts";
 
-export interface PanePosition {
+export interface PanePlacement {
   readonly direction: "left" | "right" | "up" | "down";
   readonly whole: boolean;
   readonly focus: boolean;
@@ -37,9 +37,9 @@ export interface PanePosition {
 }
 
 /** Longest wait for the session that takes panes, in ms: it may be stopped, and changes here wait for it. */
-const RECIPIENT_MS = 10_000;
+const MAX_RECIPIENT_MS = 10_000;
 /** Longest pause between attempts of two sessions that move something to each other, in ms. */
-const PAUSE_MS = 50;
+const MAX_RETRY_PAUSE_MS = 50;
 
 const context = { caller: { kind: "cli", id: `moving:${process.pid}`, connected: true }, access: "admin" } as const;
 const AdoptedSchema = v.object({ name: v.string() });
@@ -80,8 +80,8 @@ export function findRecipient({ instance }: SessionParts, to: string): Recipient
  */
 export class PaneOffer implements Disposable {
   readonly panes: readonly SentPane[];
-  private readonly locals: readonly LocalPane[];
-  private isGone = false;
+  private readonly localPanes: readonly LocalPane[];
+  private isCompleted = false;
 
   constructor(
     private readonly parts: SessionParts,
@@ -90,7 +90,7 @@ export class PaneOffer implements Disposable {
   ) {
     const { arrangement, instance, processId, keeper } = parts;
     this.panes = entries.map(({ id, title, keep, view, env, moves = 0 }) => {
-      const placed = arrangement.paneOf(id);
+      const placed = arrangement.requirePane(id);
       const socket = placed instanceof ViewLink ? placed.socket : sessionSocket(instance, processId);
       return {
         pane: id,
@@ -98,9 +98,9 @@ export class PaneOffer implements Disposable {
         chosen: { title, keep, view, moves: moves + 1, ...defined({ env }) },
       };
     });
-    this.locals = entries.flatMap(({ id }) => arrangement.localOf(id) ?? []);
+    this.localPanes = entries.flatMap(({ id }) => arrangement.localOf(id) ?? []);
     // The new session finds it by its id, and sets its size.
-    for (const local of this.locals) void keeper.lend(local, to, true);
+    for (const local of this.localPanes) void keeper.setAdoptedBy(local, to, true);
   }
 
   /**
@@ -108,14 +108,14 @@ export class PaneOffer implements Disposable {
    * @returns its answer; null: it died with them in its checkpoint, and they are restored with it
    * @throws WshError of it, session_unavailable: it has none of them
    */
-  async ask(op: string, input: Readonly<Record<string, unknown>>, target?: string): Promise<unknown> {
+  async request(op: string, input: Readonly<Record<string, unknown>>, target?: string): Promise<unknown> {
     const { parts, to } = this;
     try {
       return await askRecipient(parts, to, op, input, target);
     } catch (thrown) {
-      const { readPaneMoves: claimsIn } = await import("../../checkpoints/files/claims.ts");
-      const claims = claimsIn(sessionDir(parts.instance, to.number));
-      if (this.panes.every(({ pane, chosen }) => claims.get(paneNumber(pane)) === chosen.moves)) return null;
+      const { readPaneMoves: readMoves } = await import("../../checkpoints/files/claims.ts");
+      const moves = readMoves(sessionDir(parts.instance, to.number));
+      if (this.panes.every(({ pane, chosen }) => moves.get(paneNumber(pane)) === chosen.moves)) return null;
       throw thrown;
     }
   }
@@ -126,45 +126,45 @@ export class PaneOffer implements Disposable {
    * @param isAll nothing remains here: the session has ended, and its last picture stays
    */
   async complete(name: string, isAll = false): Promise<void> {
-    this.isGone = true;
-    const { arrangement, instance, processId, number, keeper } = this.parts;
+    this.isCompleted = true;
+    const { arrangement, instance, processId, sessionNumber, keeper } = this.parts;
     const home = { number: this.to.number, name };
-    await Promise.all(this.locals.map((local) => keeper.lend(local, home)));
+    await Promise.all(this.localPanes.map((local) => keeper.setAdoptedBy(local, home)));
     for (const { id } of this.entries) {
       const placed = arrangement.placed.get(id);
-      if (placed instanceof ViewLink && placed.isGuest) placed.setHome(home);
+      if (placed instanceof ViewLink && placed.isGuest) placed.setAdoptedBy(home);
       if (!isAll) arrangement.forget(id);
       else if (placed instanceof ViewLink) placed.close();
       else arrangement.localOf(id)?.leaveWindow();
-      await releasePane(instance, processId, number, paneNumber(id)).catch(() => {});
+      await releasePane(instance, processId, sessionNumber, paneNumber(id)).catch(() => {});
     }
   }
 
   [Symbol.dispose](): void {
-    if (!this.isGone) for (const local of this.locals) void this.parts.keeper.lend(local, null);
+    if (!this.isCompleted) for (const local of this.localPanes) void this.parts.keeper.setAdoptedBy(local, null);
   }
 }
 
 /** Panes of another session that are placed here, before the layout names them. Disposing removes them, unless kept. */
 export class PaneAdoption implements AsyncDisposable {
-  private readonly undo: (() => Promise<void>)[] = [];
+  private readonly undoSteps: (() => Promise<void>)[] = [];
 
   private constructor(private readonly parts: SessionParts) {}
 
   /** @throws WshError invalid_layout for a pane that is already shown here, session_unavailable */
   static async of(parts: SessionParts, sent: readonly SentPane[], area: Size): Promise<PaneAdoption> {
-    const taking = new PaneAdoption(parts);
+    const adoption = new PaneAdoption(parts);
     try {
-      for (const pane of sent) await taking.take(pane, area);
-      return taking;
+      for (const pane of sent) await adoption.takePane(pane, area);
+      return adoption;
     } catch (error) {
-      await taking[Symbol.asyncDispose]();
+      await adoption[Symbol.asyncDispose]();
       throw error;
     }
   }
 
-  private async take({ pane, socket, chosen }: SentPane, area: Size): Promise<void> {
-    const { arrangement, instance, processId, number, locals, keeper } = this.parts;
+  private async takePane({ pane, socket, chosen }: SentPane, area: Size): Promise<void> {
+    const { arrangement, instance, processId, sessionNumber, localPanes, keeper } = this.parts;
     if (arrangement.placed.has(pane)) {
       throw new WshError("invalid_layout", `pane '${pane}' is already shown in this session`, {
         hint: "Close its view there first.",
@@ -172,40 +172,40 @@ export class PaneAdoption implements AsyncDisposable {
     }
     if (socket === null) {
       await openView(this.parts, chosen.view ?? pane, area);
-      this.undo.push(async () => arrangement.forget(pane));
+      this.undoSteps.push(async () => arrangement.forget(pane));
       return;
     }
     const id = paneNumber(pane);
-    const local = locals.get(pane);
-    const home = local?.home ?? null;
-    this.undo.push(async () => {
+    const local = localPanes.get(pane);
+    const previousSession = local?.adoptedBy ?? null;
+    this.undoSteps.push(async () => {
       arrangement.forget(pane);
-      if (local !== undefined) await keeper.lend(local, home);
-      else if (id !== processId) await releasePane(instance, processId, number, id).catch(() => {});
+      if (local !== undefined) await keeper.setAdoptedBy(local, previousSession);
+      else if (id !== processId) await releasePane(instance, processId, sessionNumber, id).catch(() => {});
     });
     if (local !== undefined) {
-      await keeper.lend(local, null);
+      await keeper.setAdoptedBy(local, null);
       arrangement.addLocal(local);
     } else await placeGuest(this.parts, pane, socket, area);
-    if (id !== processId) await linkPane(instance, processId, number, id);
+    if (id !== processId) await linkPane(instance, processId, sessionNumber, id);
   }
 
   /** The layout contains them: both are kept. The written state counts if a process dies before the answer. */
   async confirm(): Promise<void> {
     await this.parts.keeper.writeLayout();
-    this.undo.splice(0);
+    this.undoSteps.splice(0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const undo of this.undo.splice(0).reverse()) await undo();
+    for (const undoStep of this.undoSteps.splice(0).reverse()) await undoStep();
   }
 }
 
 /** Shows a pane of this session that another process runs. @throws WshError of that process */
 export async function placeGuest(parts: SessionParts, pane: string, socket: string, area: Size): Promise<void> {
   const { arrangement, instance, processId } = parts;
-  const linked = { id: pane, socket, shows: pane, isGuest: true };
-  const link = await ViewLink.open(linked, area, sessionSocket(instance, processId), arrangement.eventsOf(pane));
+  const target = { id: pane, socket, target: pane, isGuest: true };
+  const link = await ViewLink.open(target, area, sessionSocket(instance, processId), arrangement.eventsOf(pane));
   arrangement.placed.set(pane, link);
   await link.refresh();
 }
@@ -218,17 +218,17 @@ let isWaitingForRecipient = false;
  * @throws WshError of it, session_unavailable when it does not answer in time: then it takes nothing
  */
 async function askRecipient(
-  { number }: SessionParts,
+  { sessionNumber }: SessionParts,
   to: Recipient,
   op: string,
   input: Readonly<Record<string, unknown>>,
   target = `@s${to.number}`,
 ): Promise<unknown> {
   const { connection } = await Connection.open(to.socket, "cli");
-  const timer = setTimeout(() => connection.close(), RECIPIENT_MS);
+  const timer = setTimeout(() => connection.close(), MAX_RECIPIENT_MS);
   isWaitingForRecipient = true;
   try {
-    return await connection.request(op, { ...input, from: number }, { ...context, target });
+    return await connection.request(op, { ...input, from: sessionNumber }, { ...context, target });
   } finally {
     isWaitingForRecipient = false;
     clearTimeout(timer);
@@ -237,40 +237,47 @@ async function askRecipient(
 }
 
 /** Two sessions that move something to each other would wait for each other. @throws WshError session_unavailable */
-export function refuseCrossing({ number }: SessionParts): void {
+export function refuseCrossingMoves({ sessionNumber }: SessionParts): void {
   if (!isWaitingForRecipient) return;
-  throw new WshError("session_unavailable", `session '@s${number}' is itself moving panes away`, { crossing: true });
+  throw new WshError("session_unavailable", `session '@s${sessionNumber}' is itself moving panes away`, {
+    crossing: true,
+  });
 }
 
 /** Retries after meeting a change in the other direction. */
-export async function withoutCrossing<T>(give: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + RECIPIENT_MS;
+export async function retryCrossingMoves<T>(move: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + MAX_RECIPIENT_MS;
   for (;;) {
     try {
-      return await give();
+      return await move();
     } catch (thrown) {
       if (performance.now() > deadline || WshError.from(thrown).details.crossing !== true) throw thrown;
-      await Bun.sleep(Math.random() * PAUSE_MS);
+      await Bun.sleep(Math.random() * MAX_RETRY_PAUSE_MS);
     }
   }
 }
 
 /** Call within a change of the arrangement. @throws WshError session_not_found, invalid_layout */
-export async function moveAway(parts: SessionParts, pane: string, to: string, placing: PanePosition): Promise<void> {
+export async function movePaneAway(
+  parts: SessionParts,
+  pane: string,
+  to: string,
+  placement: PanePlacement,
+): Promise<void> {
   const { arrangement } = parts;
   const { state } = arrangement;
-  if (arrangement.paneOf(pane).isView) {
+  if (arrangement.requirePane(pane).isView) {
     throw new WshError("invalid_layout", `pane '${pane}' is a view: close it instead`);
   }
-  const rest = takePane(state, pane, arrangement.sizeOf(windowWith(state, pane)));
-  if (rest === null) throw lastPaneError(pane);
-  const taker = findRecipient(parts, to);
-  using giving = new PaneOffer(parts, [state.panes[pane] ?? paneEntry(pane)], taker);
-  const [sent] = giving.panes;
-  const answer = await giving.ask("peer.adopt", { ...sent, ...placing }, formatTarget(parseTarget(to)));
-  arrangement.commit(rest);
-  await giving.complete(answer === null ? taker.name : v.parse(AdoptedSchema, answer).name);
-  if (answer === null) throw recipientCrashed(taker);
+  const remaining = takePane(state, pane, arrangement.sizeOf(windowWith(state, pane)));
+  if (remaining === null) throw lastPaneError(pane);
+  const recipient = findRecipient(parts, to);
+  using offer = new PaneOffer(parts, [state.panes[pane] ?? paneEntry(pane)], recipient);
+  const [sent] = offer.panes;
+  const answer = await offer.request("peer.adopt", { ...sent, ...placement }, formatTarget(parseTarget(to)));
+  arrangement.commit(remaining);
+  await offer.complete(answer === null ? recipient.name : v.parse(AdoptedSchema, answer).name);
+  if (answer === null) throw recipientCrashed(recipient);
 }
 
 /** The error if the session that has taken something has crashed. */
@@ -291,24 +298,24 @@ const AdoptSchema = v.object({
 });
 
 /** Puts a pane of another session beside the request's target. @throws WshError pane_not_found, session_unavailable */
-export async function adopt(
+export async function adoptPane(
   parts: SessionParts,
   { input, target, signal }: PeerRequest,
 ): Promise<v.InferOutput<typeof AdoptedSchema>> {
   const { direction: side, whole, focus, cells, percent, float, ...sent } = v.parse(AdoptSchema, input);
   const { arrangement, session } = parts;
-  refuseCrossing(parts);
+  refuseCrossingMoves(parts);
   return arrangement.change(async () => {
     session.requireRunning();
-    const beside = parts.findSubject(target).pane;
+    const besidePane = parts.findSubject(target).pane;
     const size = cells !== undefined ? { cells } : percent !== undefined ? { percent } : undefined;
-    const change = { pane: beside, side, whole, focus, ...defined({ size, float }) };
-    const area = arrangement.sizeOf(windowWith(arrangement.state, beside));
+    const change = { pane: besidePane, side, whole, focus, ...defined({ size, float }) };
+    const area = arrangement.sizeOf(windowWith(arrangement.state, besidePane));
     const next = splitOff(arrangement.state, paneEntry(sent.pane, sent.chosen), change, area);
-    await using taking = await PaneAdoption.of(parts, [sent], area);
+    await using adoption = await PaneAdoption.of(parts, [sent], area);
     signal.throwIfAborted();
     arrangement.commit(next);
-    await taking.confirm();
+    await adoption.confirm();
     return { name: session.name };
   });
 }
@@ -323,7 +330,7 @@ export async function handleGuestRequest(
   keeper: PaneKeeper,
   request: PeerRequest,
 ): Promise<object> {
-  const local = parts.localFor(request.target);
+  const local = parts.localPaneFor(request.target);
   switch (request.op) {
     case "peer.pane":
       await local.refresh();
@@ -335,15 +342,16 @@ export async function handleGuestRequest(
       await local.restart();
       return {};
     case "peer.named_pane":
-      if (local.home !== null) await keeper.lend(local, v.parse(NamedSchema, request.input));
+      if (local.adoptedBy !== null) await keeper.setAdoptedBy(local, v.parse(NamedSchema, request.input));
       return {};
     case "peer.private_pane":
-      if (local.home !== null) setGuestPrivate(parts, local, v.parse(v.object({ on: v.boolean() }), request.input).on);
+      if (local.adoptedBy !== null)
+        setGuestPrivate(parts, local, v.parse(v.object({ on: v.boolean() }), request.input).on);
       return {};
     case "peer.secret_prompt":
-      return promptHere(local);
+      return localPrompt(local);
     case "peer.secret":
-      return typeHere(local, request.input);
+      return typeLocalSecret(local, request.input);
     case "peer.terminal":
       return paneTerminal(local, parts.session.viewers);
     default:

@@ -4,7 +4,7 @@ import type { AgentInfo } from "../../protocol/agent.ts";
 import { automaticName, type PaneInfo } from "../../protocol/session.ts";
 
 /** The state as text; states that are visible in the pane itself, a prompt or a running program, are omitted. */
-function stateOf({ state, exit_code, signal }: Pick<PaneInfo, "state" | "exit_code" | "signal">): string {
+function stateText({ state, exit_code, signal }: Pick<PaneInfo, "state" | "exit_code" | "signal">): string {
   if (state === "exited") return `exited: ${signal ?? exit_code ?? "?"}`;
   if (state === "password") return "asks for a password";
   if (state === "waiting_for_input") return "waits for input";
@@ -12,17 +12,17 @@ function stateOf({ state, exit_code, signal }: Pick<PaneInfo, "state" | "exit_co
   return state === "crashed" ? "crashed" : "";
 }
 
-function agentOf({ name, state }: AgentInfo): string {
+function agentText({ name, state }: AgentInfo): string {
   return `${name} ${state === "needs_input" ? "needs you" : state}`;
 }
 
 /** The writer precedes the state, for a person who wonders about text that nobody at the keyboard typed. */
 export function paneLabel(pane: Omit<PaneInfo, "index" | "active">): PaneLabel {
-  const { agent, typed_by: writer, title } = pane;
-  const typing = writer === undefined ? "" : `${writer} types`;
-  const state = agent === undefined || pane.state === "exited" ? stateOf(pane) : agentOf(agent);
+  const { agent, typed_by: typingCaller, title } = pane;
+  const typingText = typingCaller === undefined ? "" : `${typingCaller} types`;
+  const stateDescription = agent === undefined || pane.state === "exited" ? stateText(pane) : agentText(agent);
   return {
     title: title === "" ? automaticName(pane) : title,
-    description: [typing, state].filter((each) => each !== ""),
+    description: [typingText, stateDescription].filter((each) => each !== ""),
   };
 }

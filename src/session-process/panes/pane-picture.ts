@@ -13,8 +13,8 @@ import { SYNCHRONIZED_MS } from "../../viewer/terminal/frame-pacer.ts";
  * Age at which a picture is renewed while a person types in another pane, in ms (measured: 60 ms cost a third), along with
  * the picture after an echo, when the next key is furthest away; and the longest age in any case.
  */
-const BESIDE_MS = 400;
-const LONGEST_BESIDE_MS = 650;
+const MAX_AGE_BESIDE_TYPING_MS = 400;
+const MAX_AGE_MS = 650;
 
 interface PicturedPane {
   readonly size: Size;
@@ -36,7 +36,7 @@ export class PanePicture {
   private overlayVersion = 0;
   /** Since when a synchronized update keeps the last picture. */
   private heldSince: number | null = null;
-  private repaint: Timer | null = null;
+  private renewTimer: Timer | null = null;
 
   constructor(private readonly pane: PicturedPane) {}
 
@@ -52,7 +52,11 @@ export class PanePicture {
     if (!terminal.intake.isAtRest) return cached?.frame ?? null;
     if (current !== null) return current;
     const now = performance.now();
-    if (cached !== null && ((now - cached.at < BESIDE_MS && this.postpones()) || this.isHeld(now))) return cached.frame;
+    if (
+      cached !== null &&
+      ((now - cached.at < MAX_AGE_BESIDE_TYPING_MS && this.isRenewalPostponed()) || this.isHeld(now))
+    )
+      return cached.frame;
     const frame = this.pane.compose();
     this.cached = { frame, epoch: terminal.epoch, drawn: this.overlayVersion, at: now };
     this.heldSince = null;
@@ -65,40 +69,40 @@ export class PanePicture {
   }
 
   /** Whether the picture's renewal waits: a person types in another pane, and it is recent. Runs per chunk. */
-  postpones(): boolean {
+  isRenewalPostponed(): boolean {
     const { cached } = this;
-    if (cached === null || !this.fits(cached.frame)) return false;
-    const left = cached.at + LONGEST_BESIDE_MS - performance.now();
-    if (left <= 0 || !this.pane.isTypedBeside()) return false;
-    this.renewIn(left);
+    if (cached === null || !this.hasPaneSize(cached.frame)) return false;
+    const remainingMs = cached.at + MAX_AGE_MS - performance.now();
+    if (remainingMs <= 0 || !this.pane.isTypedBeside()) return false;
+    this.renewIn(remainingMs);
     return true;
   }
 
   /** No picture is requested for now. */
   pause(): void {
-    clearTimeout(this.repaint ?? undefined);
-    this.repaint = null;
+    clearTimeout(this.renewTimer ?? undefined);
+    this.renewTimer = null;
   }
 
   /** Whether the program is in the middle of a synchronized update, within its limit. */
   private isHeld(now: number): boolean {
     const { cached } = this;
-    if (cached === null || cached.drawn !== this.overlayVersion || !this.fits(cached.frame)) return false;
+    if (cached === null || cached.drawn !== this.overlayVersion || !this.hasPaneSize(cached.frame)) return false;
     if (!this.pane.terminal.modes.synchronizedOutput) return false;
     this.heldSince ??= now;
-    const left = this.heldSince + SYNCHRONIZED_MS - now;
-    if (left > 0) this.renewIn(left);
-    return left > 0;
+    const remainingMs = this.heldSince + SYNCHRONIZED_MS - now;
+    if (remainingMs > 0) this.renewIn(remainingMs);
+    return remainingMs > 0;
   }
 
-  private fits({ rows, cols }: Frame): boolean {
+  private hasPaneSize({ rows, cols }: Frame): boolean {
     const { size } = this.pane;
     return rows === size.rows && cols === size.cols;
   }
 
   private renewIn(ms: number): void {
-    this.repaint ??= setTimeout(() => {
-      this.repaint = null;
+    this.renewTimer ??= setTimeout(() => {
+      this.renewTimer = null;
       this.pane.rendered();
     }, ms);
   }

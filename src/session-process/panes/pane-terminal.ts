@@ -13,7 +13,7 @@ export function paneTerminal({ id, copyMode, pane }: LocalPane, { all, attachedA
     const { cursor, modes, historyBytes: history_bytes } = terminal;
     const history = Math.max(0, terminal.totalLines - terminal.rows);
     const { text: character = " " } = terminal.cells(cursor.row)[cursor.col] ?? {};
-    const { bracketedPaste, applicationCursor, applicationKeypad, mouseTracking, mouseEncoding, ...others } = modes;
+    const { bracketedPaste, applicationCursor, applicationKeypad, mouseTracking, mouseEncoding, ...otherModes } = modes;
     return {
       tty,
       start_path: pane.startCwd,
@@ -30,12 +30,12 @@ export function paneTerminal({ id, copyMode, pane }: LocalPane, { all, attachedA
         keypad: applicationKeypad,
         mouse: mouseTracking,
         mouse_encoding: mouseEncoding,
-        insert: others.insert,
-        origin: others.origin,
-        wrap: others.wrap,
-        synchronized: others.synchronizedOutput,
-        cursor_shape: others.cursorShape,
-        cursor_blink: others.cursorBlink,
+        insert: otherModes.insert,
+        origin: otherModes.origin,
+        wrap: otherModes.wrap,
+        synchronized: otherModes.synchronizedOutput,
+        cursor_shape: otherModes.cursorShape,
+        cursor_blink: otherModes.cursorBlink,
       },
       attached_at: attachedAt,
       copy_mode:

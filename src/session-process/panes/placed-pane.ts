@@ -16,7 +16,7 @@ export interface PaneLink {
   /** Whether the pane is the session's own. */
   readonly isGuest: boolean;
   readonly isView: boolean;
-  readonly shows: string;
+  readonly target: string;
   readonly socket: string;
   /** Info of the session that has it. */
   readonly info: SessionInfo;
@@ -24,7 +24,7 @@ export interface PaneLink {
   readonly owner: Owner | null;
   /** Reports whether anyone looks at it. */
   setWatched(on: boolean): void;
-  setHome(home: { readonly number: number; readonly name: string }): void;
+  setAdoptedBy(home: { readonly number: number; readonly name: string }): void;
   setPrivate(on: boolean): void;
   request(op: string, input: unknown, context?: RequestContext): Promise<unknown>;
   resolve(through: number): Promise<unknown>;
@@ -37,7 +37,7 @@ export interface PlacedPane {
   /** Set if it runs in another process, which few sessions have: the code is loaded with the first. */
   readonly link?: PaneLink;
   /** Whether its program has ended, or the connection that shows it is gone. */
-  readonly isOver: boolean;
+  readonly hasEnded: boolean;
   /** The size set for it. */
   readonly size: Size;
   /** Whether its picture has that size. */
@@ -57,10 +57,10 @@ export interface PlacedPane {
   /** Time since the last activity in the pane, in ms. */
   idleMs(): number;
   /**
-   * The pane in the form for lists, without its place. @param asKnown use its state and program of the last check, if
+   * The pane in the form for lists, without its place. @param useCached use its state and program of the last check, if
    * any
    */
-  paneInfo(asKnown?: boolean): Omit<PaneInfo, "index" | "active">;
+  paneInfo(useCached?: boolean): Omit<PaneInfo, "index" | "active">;
   /** Updates `paneInfo`. */
   refresh(): Promise<void>;
   /** Whether it is in copy mode; absent for a view. */

@@ -15,7 +15,7 @@ import { isMachineName, parsePlace, parseTarget } from "../../protocol/names.ts"
  * The program of the pane; null: the view is of this machine.
  * @throws WshError machine_not_found; session_not_found for an invalid target
  */
-export function remoteView(instance: Instance, { view, ...program }: PaneProgram): PaneProgram | null {
+export function remoteViewProgram(instance: Instance, { view, ...program }: PaneProgram): PaneProgram | null {
   const { machine, target } = parsePlace(view ?? "");
   if (view == null || machine === null) return null;
   // Only the server knows the fleet's machines: the terminal in the pane asks it.
@@ -24,12 +24,12 @@ export function remoteView(instance: Instance, { view, ...program }: PaneProgram
     throw new WshError("machine_not_found", `no machine '${machine}'`);
   }
   parseTarget(target);
-  const words = selfCommand(["--socket", instance.httpSocket, "attach", "--prefix", "none", view]);
-  return { ...program, command: `exec ${words.map(quoted).join(" ")}`, title: program.title ?? view };
+  const commandWords = selfCommand(["--socket", instance.httpSocket, "attach", "--prefix", "none", view]);
+  return { ...program, command: `exec ${commandWords.map(quoteWord).join(" ")}`, title: program.title ?? view };
 }
 
 /** A word that any shell reads literally: neither names nor paths of wsh contain a quote or a backslash. */
-function quoted(word: string): string {
+function quoteWord(word: string): string {
   if (/['\\]/.test(word)) throw new WshError("invalid_layout", `'${word}' cannot be used in a view's command`);
   return `'${word}'`;
 }

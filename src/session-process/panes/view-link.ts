@@ -27,7 +27,7 @@ import { patience } from "../../wire/patience.ts";
 import type { PaneLink, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
 /** Shortest interval between requests for the info of a constantly changing pane, in ms. */
-const INFO_MS = 250;
+const MIN_REQUEST_INTERVAL_MS = 250;
 /**
  * Time from a change to the request, in ms: answering makes the pane's process query the system, and pictures come
  * first.
@@ -37,9 +37,9 @@ const REQUEST_DELAY_MS = 100;
 const MAX_TYPING_DELAY_MS = 1_000;
 
 /** Delays from the last change to one more request, in ms: a shell starts a program a moment after its output. */
-const RECHECKS_MS = [500] as const;
+const RECHECK_DELAYS_MS = [500] as const;
 
-const KnownSchema = v.omit(PaneInfoSchema, ["index", "active", "last"]);
+const GuestInfoSchema = v.omit(PaneInfoSchema, ["index", "active", "last"]);
 
 /** Requests of the session process itself. */
 const OWN_CONTEXT = {
@@ -52,7 +52,7 @@ interface LinkTarget {
   readonly id: string;
   readonly socket: string;
   /** Its target in calls there. */
-  readonly shows: string;
+  readonly target: string;
   /** Whether it is a pane of this session that another process runs since it was moved here. */
   readonly isGuest: boolean;
 }
@@ -63,7 +63,7 @@ export class ViewLink implements PlacedPane, PaneLink {
   readonly isGuest: boolean;
   readonly id: string;
   readonly socket: string;
-  readonly shows: string;
+  readonly target: string;
   /** Info of a guest, in the form for lists. */
   private lastInfo: Omit<PaneInfo, "index" | "active" | "last"> | null = null;
   /** The newest picture; null until the first. */
@@ -74,12 +74,12 @@ export class ViewLink implements PlacedPane, PaneLink {
   private infoAt = performance.now();
   private isRequestScheduled = false;
   private recheckTimer: Timer | null = null;
-  private askTimer: Timer | null = null;
+  private requestTimer: Timer | null = null;
   private typedAt = Number.NEGATIVE_INFINITY;
   private isStale = false;
   /** The pending request. */
   private pendingRequest: Promise<void> | null = null;
-  private over = false;
+  private hasStreamEnded = false;
   private isWatched = false;
   private isPrivate = false;
   /** Whether the newest keys are an AI agent's. */
@@ -95,46 +95,46 @@ export class ViewLink implements PlacedPane, PaneLink {
   ) {
     this.id = target.id;
     this.socket = target.socket;
-    this.shows = target.shows;
+    this.target = target.target;
     this.isGuest = target.isGuest;
     this.isView = !target.isGuest;
     this.info = info;
-    connection.listen({ message: (message) => this.receive(message), close: () => this.end(null) });
+    connection.listen({ message: (message) => this.receive(message), close: () => this.handleEnd(null) });
   }
 
   /**
    * A program that has ended meanwhile is not an error: its end is reported as usual.
-   * @param around socket of the session that shows it
+   * @param showingSocket socket of the session that shows it
    * @throws WshError of the process
    */
-  static async open(linked: LinkTarget, size: Size, around: string, port: PlacedPaneEvents): Promise<ViewLink> {
-    const { id, socket } = linked;
+  static async open(target: LinkTarget, size: Size, showingSocket: string, port: PlacedPaneEvents): Promise<ViewLink> {
+    const { id, socket } = target;
     const { connection, hello } = await Connection.open(socket, "layout");
     if (hello.info === undefined) {
       connection.close();
       throw new WshError("session_unavailable", `pane '${id}' is being started`);
     }
-    const link = new ViewLink(linked, connection, hello.info, size, port);
+    const link = new ViewLink(target, connection, hello.info, size, port);
     try {
       // A view is a terminal in the session that owns it: sessions must not show themselves through others. It does not
       // affect the size that other viewers use.
-      const how = linked.isGuest ? { records: true } : { around, observe: true };
+      const attachRole = target.isGuest ? { records: true } : { around: showingSocket, observe: true };
       const pictures = pictureTerminals.size > 0;
       if (pictures) picturesUsed.now = true;
-      const attach = { ...size, ...composedAttach, ...how, pictures } satisfies Attach;
+      const attach = { ...size, ...composedAttach, ...attachRole, pictures } satisfies Attach;
       await link.request("peer.attach", attach);
-      link.watch();
+      link.scheduleFirstRequest();
       return link;
     } catch (error) {
-      if (link.isOver) return link;
+      if (link.hasEnded) return link;
       link.close();
       throw error;
     }
   }
 
   /** The stream has ended: the process sends and receives nothing more. */
-  get isOver(): boolean {
-    return this.over;
+  get hasEnded(): boolean {
+    return this.hasStreamEnded;
   }
 
   get size(): Size {
@@ -173,7 +173,7 @@ export class ViewLink implements PlacedPane, PaneLink {
 
   /** @throws its process's error */
   request(op: string, input: unknown, context: RequestContext = OWN_CONTEXT): Promise<unknown> {
-    return this.connection.request(op, input, { ...context, target: this.shows });
+    return this.connection.request(op, input, { ...context, target: this.target });
   }
 
   /**
@@ -182,10 +182,10 @@ export class ViewLink implements PlacedPane, PaneLink {
    */
   resolve(through: number): Promise<unknown> {
     const { promise: hangs, reject } = Promise.withResolvers<never>();
-    const answered = patience(this.socket, PEER_TIMEOUT_MS, () => {
+    const stopPatience = patience(this.socket, PEER_TIMEOUT_MS, () => {
       reject(new WshError("session_unavailable", `the session process of '${this.info.name}' does not answer`));
     });
-    return Promise.race([hangs, this.request("peer.resolve", { through })]).finally(answered);
+    return Promise.race([hangs, this.request("peer.resolve", { through })]).finally(stopPatience);
   }
 
   async openCopyMode(input: CopyModeInput): Promise<void> {
@@ -200,14 +200,14 @@ export class ViewLink implements PlacedPane, PaneLink {
 
   /** Whether a person here looks at it: only then does it count as attended there. */
   setWatched(on: boolean): void {
-    if (this.isGuest || this.over || on === this.isWatched) return;
+    if (this.isGuest || this.hasStreamEnded || on === this.isWatched) return;
     this.isWatched = on;
     this.request("peer.watched", { on }).catch(() => {});
   }
 
   /** A view is only removed from display. */
   async endProgram(): Promise<void> {
-    if (this.isGuest && !this.over) await this.request("peer.end_pane", {}).catch(() => {});
+    if (this.isGuest && !this.hasStreamEnded) await this.request("peer.end_pane", {}).catch(() => {});
     this.close();
   }
 
@@ -219,7 +219,7 @@ export class ViewLink implements PlacedPane, PaneLink {
   }
 
   /** Another session has this guest, or its session has another name. */
-  setHome(home: { readonly number: number; readonly name: string }): void {
+  setAdoptedBy(home: { readonly number: number; readonly name: string }): void {
     this.request("peer.named_pane", { ...home }).catch(() => {});
   }
 
@@ -267,7 +267,7 @@ export class ViewLink implements PlacedPane, PaneLink {
    * show each other would otherwise ask each other endlessly.
    */
   async refresh(): Promise<void> {
-    if (this.over) return;
+    if (this.hasStreamEnded) return;
     if (!this.isStale) return;
     // Waiting callers set their own deadline; a hanging process is not asked again meanwhile.
     if (this.pendingRequest !== null) return;
@@ -280,7 +280,7 @@ export class ViewLink implements PlacedPane, PaneLink {
   }
 
   close(): void {
-    this.over = true;
+    this.hasStreamEnded = true;
     this.cancelRequests();
     this.connection.close();
   }
@@ -294,7 +294,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     }
     const before = this.lastInfo?.agent;
     const answer = await this.request("peer.pane", {});
-    const { info, owner } = v.parse(v.object({ info: KnownSchema, owner: v.nullish(OwnerSchema) }), answer);
+    const { info, owner } = v.parse(v.object({ info: GuestInfoSchema, owner: v.nullish(OwnerSchema) }), answer);
     this.lastInfo = info;
     this.owner = owner ?? null;
     this.infoAt = performance.now();
@@ -303,7 +303,7 @@ export class ViewLink implements PlacedPane, PaneLink {
   }
 
   private receive(message: WireMessage): void {
-    if (this.over) return;
+    if (this.hasStreamEnded) return;
     if (message.type === messageTypes.frame) {
       const update = v.parse(FrameUpdateSchema, messageJson(message));
       const { view, events } = applyFrame(this.frame, update);
@@ -315,13 +315,13 @@ export class ViewLink implements PlacedPane, PaneLink {
     } else if (message.type === messageTypes.output) {
       this.port.echoed(message.payload);
     } else if (message.type === messageTypes.images) {
-      this.picturesArrived(message.payload);
+      this.handlePictures(message.payload);
     } else if (message.type === messageTypes.end) {
-      this.end(v.parse(StreamEndSchema, messageJson(message)));
-    } else if (message.type === messageTypes.event) this.event(messageJson(message));
+      this.handleEnd(v.parse(StreamEndSchema, messageJson(message)));
+    } else if (message.type === messageTypes.event) this.handleEvent(messageJson(message));
   }
 
-  private picturesArrived(commands: Uint8Array): void {
+  private handlePictures(commands: Uint8Array): void {
     if (this.pictures === null) {
       // Loaded with the first one: most sessions have none.
       const { LinkedPictures }: typeof Kept = require("../../terminal/pictures/linked-pictures.ts");
@@ -331,15 +331,15 @@ export class ViewLink implements PlacedPane, PaneLink {
     this.port.rendered();
   }
 
-  private event(value: unknown): void {
-    const did = v.safeParse(EffectEventSchema, value);
-    if (did.success) {
-      this.port.effect({ ...did.output, bytes: Buffer.from(did.output.bytes, "base64") });
+  private handleEvent(value: unknown): void {
+    const effect = v.safeParse(EffectEventSchema, value);
+    if (effect.success) {
+      this.port.effect({ ...effect.output, bytes: Buffer.from(effect.output.bytes, "base64") });
       return;
     }
-    const recorded = v.safeParse(ReportedEventSchema, value);
-    if (recorded.success) {
-      this.port.recorded(recorded.output.details);
+    const reported = v.safeParse(ReportedEventSchema, value);
+    if (reported.success) {
+      this.port.recorded(reported.output.details);
       return;
     }
     const event = v.safeParse(EventSchema, value);
@@ -356,7 +356,7 @@ export class ViewLink implements PlacedPane, PaneLink {
   }
 
   /** Asks for the first time after the first pictures: the description from its connection is still new. */
-  private watch(): void {
+  private scheduleFirstRequest(): void {
     this.isStale = true;
     this.recheckTimer = setTimeout(() => {
       void this.refresh();
@@ -371,13 +371,13 @@ export class ViewLink implements PlacedPane, PaneLink {
     if (this.isRequestScheduled) return;
     this.isRequestScheduled = true;
     const now = performance.now();
-    this.requestIn(Math.max(REQUEST_DELAY_MS, this.infoAt + INFO_MS - now), now + MAX_TYPING_DELAY_MS);
+    this.requestIn(Math.max(REQUEST_DELAY_MS, this.infoAt + MIN_REQUEST_INTERVAL_MS - now), now + MAX_TYPING_DELAY_MS);
     this.recheckLater();
     this.port.listed();
   }
 
   private requestIn(ms: number, latest: number): void {
-    this.askTimer = setTimeout(() => {
+    this.requestTimer = setTimeout(() => {
       const wait = Math.min(this.typedAt + REQUEST_DELAY_MS, latest) - performance.now();
       if (wait > 0) {
         this.requestIn(wait, latest);
@@ -386,33 +386,33 @@ export class ViewLink implements PlacedPane, PaneLink {
       this.isRequestScheduled = false;
       void this.refresh();
     }, ms);
-    this.askTimer.unref();
+    this.requestTimer.unref();
   }
 
   /** Checks again after the activity. */
   private recheckLater(): void {
-    const at = performance.now();
-    const look = (after: readonly number[]): void => {
+    const startedAt = performance.now();
+    const schedule = (after: readonly number[]): void => {
       const [next, ...rest] = after;
       clearTimeout(this.recheckTimer ?? undefined);
-      if (next === undefined || this.over) return;
+      if (next === undefined || this.hasStreamEnded) return;
       this.recheckTimer = setTimeout(
         () => {
-          look(rest);
+          schedule(rest);
           this.isStale = true;
           // Otherwise the scheduled request is sent at the person's next pause.
           if (!this.isRequestScheduled) void this.refresh();
         },
-        at + next - performance.now(),
+        startedAt + next - performance.now(),
       );
       this.recheckTimer.unref();
     };
-    look(RECHECKS_MS);
+    schedule(RECHECK_DELAYS_MS);
   }
 
   private cancelRequests(): void {
     clearTimeout(this.recheckTimer ?? undefined);
-    clearTimeout(this.askTimer ?? undefined);
+    clearTimeout(this.requestTimer ?? undefined);
   }
 
   private updateInfo(value: unknown): void {
@@ -423,9 +423,9 @@ export class ViewLink implements PlacedPane, PaneLink {
     this.port.listed();
   }
 
-  private end(end: StreamEnd | null): void {
-    if (this.over) return;
-    this.over = true;
+  private handleEnd(end: StreamEnd | null): void {
+    if (this.hasStreamEnded) return;
+    this.hasStreamEnded = true;
     this.cancelRequests();
     if (end === null && this.isGuest) {
       this.port.lost();

@@ -10,7 +10,7 @@ import { refuseMirror } from "../../viewer/switcher/mirrors.ts";
 import type { SessionParts } from "../parts.ts";
 import { ViewLink } from "./view-link.ts";
 
-const VIEW_IN = "the view would be in";
+const MIRROR_CONTEXT = "the view would be in";
 
 /**
  * Adds it to the panes that the layout may name, under the id of its source.
@@ -18,14 +18,14 @@ const VIEW_IN = "the view would be in";
  * @throws WshError session_not_found, nested_session, invalid_layout
  */
 export async function openView(
-  { instance, processId, number, arrangement }: SessionParts,
+  { instance, processId, sessionNumber, arrangement }: SessionParts,
   text: string,
   size: Size,
 ): Promise<{ readonly id: string; readonly target: string }> {
-  const target = parseTarget(text);
-  const entry = findSession(instance, target);
-  const isPane = target.kind === "pane";
-  if (entry.id === processId || entry.session === number) {
+  const parsed = parseTarget(text);
+  const entry = findSession(instance, parsed);
+  const isPane = parsed.kind === "pane";
+  if (entry.id === processId || entry.session === sessionNumber) {
     throw new WshError("nested_session", `session '${text}' would show itself`, {
       hint: "A view shows a pane of another session, or another session.",
     });
@@ -33,17 +33,22 @@ export async function openView(
   const socket = sessionSocket(instance, entry.id);
   // A pane among several is shown alone.
   if (!isPane || entry.panes === undefined) {
-    await refuseMirror(instance, sessionSocket(instance, processId), { socket, name: text }, VIEW_IN);
+    await refuseMirror(instance, sessionSocket(instance, processId), { socket, name: text }, MIRROR_CONTEXT);
   }
-  const id = isPane ? formatTarget(target) : paneId(entry.id);
+  const id = isPane ? formatTarget(parsed) : paneId(entry.id);
   if (arrangement.placed.has(id)) {
     throw new WshError("invalid_layout", `'${text}' is already shown in this session`, {
       hint: "Select that pane, or move it.",
     });
   }
-  const shows = addressesPane(text) ? text : sessionId(entry.session ?? 0);
-  const own = sessionSocket(instance, processId);
-  const link = await ViewLink.open({ id, socket, shows, isGuest: false }, size, own, arrangement.eventsOf(id, true));
+  const target = addressesPane(text) ? text : sessionId(entry.session ?? 0);
+  const ownSocket = sessionSocket(instance, processId);
+  const link = await ViewLink.open(
+    { id, socket, target, isGuest: false },
+    size,
+    ownSocket,
+    arrangement.eventsOf(id, true),
+  );
   arrangement.placed.set(id, link);
-  return { id, target: formatTarget(target) };
+  return { id, target: formatTarget(parsed) };
 }

@@ -27,7 +27,7 @@ export interface OwnFocus {
 }
 
 /** A displayed window. */
-interface ShownWindow {
+interface DisplayedWindow {
   readonly arrangement: Arrangement;
   readonly content: { readonly activity: { record(): void } };
   readonly ownFocus: OwnFocus | null;
@@ -46,9 +46,9 @@ export function ownFocus(arrangement: Arrangement): OwnFocus {
   return { window: windowById(arrangement.state, id).id, pane: active, zoomed };
 }
 
-export function pointedIn(self: ShownWindow): MouseTargets {
+export function mouseTargetsIn(self: DisplayedWindow): MouseTargets {
   const { arrangement } = self;
-  const changed = (make: (state: Windows) => Windows): void =>
+  const applyChange = (make: (state: Windows) => Windows): void =>
     void arrangement.change(() => arrangement.commit(make(arrangement.state))).catch(() => {});
   return {
     get active() {
@@ -57,7 +57,7 @@ export function pointedIn(self: ShownWindow): MouseTargets {
     get isInPixels() {
       return self.single?.pane.terminal.modes.mouseEncoding === "sgr-pixels";
     },
-    paneAt: (row, col) => besidePopup(self, paneAt(self.placement, row, col), (pane) => pane),
+    paneAt: (row, col) => unlessBehindPopup(self, paneAt(self.placement, row, col), (pane) => pane),
     boxOf: (pane) => self.placement.boxes.get(pane) ?? null,
     modesOf: (pane) => arrangement.placed.get(pane)?.modes ?? null,
     isInCopyMode: (pane) => arrangement.placed.get(pane)?.copyMode?.isOn === true,
@@ -67,10 +67,10 @@ export function pointedIn(self: ShownWindow): MouseTargets {
       return null;
     },
     borderAt: (row, col) =>
-      besidePopup(self, borderAt(self.placement, row, col), (edge) => ("float" in edge ? edge.float : null)),
+      unlessBehindPopup(self, borderAt(self.placement, row, col), (edge) => ("float" in edge ? edge.float : null)),
     select(pane) {
       const { ownFocus } = self;
-      if (ownFocus === null) changed((state) => showPane(state, pane));
+      if (ownFocus === null) applyChange((state) => showPane(state, pane));
       else self.focus(pane);
     },
     drag(border, row, col) {
@@ -80,18 +80,21 @@ export function pointedIn(self: ShownWindow): MouseTargets {
         if (outer === undefined) return;
         const box = dragFrame(border, outer, row, col);
         const area = self.placement.size;
-        changed((state) =>
+        applyChange((state) =>
           state.panes[border.float] === undefined ? state : dragFloat(state, border.float, box, area),
         );
         return;
       }
-      changed((state) => {
+      applyChange((state) => {
         const window = windowById(state, id);
         const { placement } = self;
         const path = border.path.join();
         // Position after an earlier step of the same drag.
-        const now = placement.borders.find((each) => each.index === border.index && each.path.join() === path);
-        const root = now === undefined ? window.root : dragBorder(window.root, placement, now, row, col);
+        const currentBorder = placement.borders.find(
+          (each) => each.index === border.index && each.path.join() === path,
+        );
+        const root =
+          currentBorder === undefined ? window.root : dragBorder(window.root, placement, currentBorder, row, col);
         return root === window.root ? state : putWindow(state, { ...window, root });
       });
     },
@@ -99,8 +102,8 @@ export function pointedIn(self: ShownWindow): MouseTargets {
 }
 
 /** While a popup is open, the mouse reaches nothing else. */
-function besidePopup<T extends string | Border | FloatEdge>(
-  { window }: ShownWindow,
+function unlessBehindPopup<T extends string | Border | FloatEdge>(
+  { window }: DisplayedWindow,
   found: T | null,
   paneOf: (found: T) => string | null,
 ): T | null {
@@ -114,7 +117,7 @@ function isClosingKey(bytes: Uint8Array): boolean {
 }
 
 /** The active pane as the recipient of input, or all panes of a window if they are synchronized. */
-export function typedIn(self: ShownWindow): TypedInput {
+export function typedInputOf(self: DisplayedWindow): TypedInput {
   return {
     get id() {
       return self.active;
@@ -130,11 +133,11 @@ export function typedIn(self: ShownWindow): TypedInput {
       const { window } = self;
       const { placed, ended } = self.arrangement;
       const panes = typedPanes(window);
-      self.arrangement.typedIn(panes);
-      const [only = ""] = panes;
+      self.arrangement.noteTyping(panes);
+      const [firstPane = ""] = panes;
       // A popup that stays after its program's end is closed by a key.
-      if (ended.has(only) && openPopup(window) === only && isClosingKey(bytes)) {
-        void self.arrangement.change(() => self.arrangement.removeEnded(only)).catch(() => {});
+      if (ended.has(firstPane) && openPopup(window) === firstPane && isClosingKey(bytes)) {
+        void self.arrangement.change(() => self.arrangement.removeEnded(firstPane)).catch(() => {});
         return;
       }
       for (const pane of panes)

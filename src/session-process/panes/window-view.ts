@@ -30,13 +30,13 @@ import type { DisplayedContent, DisplayedProgram, DisplayListener } from "../../
 import type { MouseTargets } from "../../viewer/terminal/pointer.ts";
 import type { Arrangement } from "./arrangement.ts";
 import type { LocalPane } from "./local-pane.ts";
-import { type OwnFocus, pointedIn, typedIn } from "./window-input.ts";
-import { framePlacesOf, hasTexts, type PaneTexts, windowPlacesOf } from "./window-places.ts";
+import { mouseTargetsIn, type OwnFocus, typedInputOf } from "./window-input.ts";
+import { framePlacesOf, hasSameTexts, type PaneTexts, windowPlacementOf } from "./window-places.ts";
 
 /** Longest wait for panes to render after a change of positions, in ms: less than a visible delay. */
-const SETTLE_MS = 50;
+const MAX_HOLD_MS = 50;
 /** Encoding of mouse reports that covers every cell and names the released button. */
-const SGR = 1006;
+const SGR_MOUSE_ENCODING = 1006;
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");
 const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 
@@ -47,13 +47,13 @@ export class WindowView implements DisplayedContent {
   private readonly canvases = { utf8: new WindowCanvas(false), ascii: new WindowCanvas(true) };
   readonly mouseTargets: MouseTargets;
   placement: Placement;
-  private places: WindowPlacement;
+  private windowPlacement: WindowPlacement;
   layout: Layout | null = null;
-  private waitingForPicture: (() => void)[] | null = null;
+  private pictureWaiters: (() => void)[] | null = null;
   private holdTimer: Timer | null = null;
   private lastActive: string;
   /** Whether one program was the whole picture at the last check. */
-  private isAlone = false;
+  private wasSingle = false;
   /** Whether the active pane has just printed. */
   private isPrinting = false;
   private readonly unsubscribers: (() => void)[];
@@ -70,9 +70,9 @@ export class WindowView implements DisplayedContent {
     private readonly onlyWindow: number | null = null,
   ) {
     const { events } = arrangement;
-    this.mouseTargets = pointedIn(this);
+    this.mouseTargets = mouseTargetsIn(this);
     this.placement = placementOf(this.window, this.area);
-    this.places = this.placesOf();
+    this.windowPlacement = this.computePlacement();
     this.lastActive = this.active;
     this.unsubscribers = [
       events.on("rendered", (pane) => this.rendered(pane)),
@@ -95,7 +95,7 @@ export class WindowView implements DisplayedContent {
 
   dispose(): void {
     for (const end of this.unsubscribers) end();
-    this.settle();
+    this.releasePicture();
   }
 
   get rows(): number {
@@ -123,7 +123,7 @@ export class WindowView implements DisplayedContent {
   }
 
   get pictures() {
-    return this.panesShown().flatMap((pane) => this.arrangement.placed.get(pane)?.pictures ?? []);
+    return this.displayedPanes().flatMap((pane) => this.arrangement.placed.get(pane)?.pictures ?? []);
   }
 
   get fullWidthPrograms(): readonly DisplayedProgram[] {
@@ -150,8 +150,8 @@ export class WindowView implements DisplayedContent {
     const { ownFocus } = this;
     if (ownFocus === null) return state.windows.find(({ id }) => id === this.onlyWindow) ?? activeWindow(state);
     const window = state.windows.find(({ id }) => id === ownFocus.window) ?? activeWindow(state);
-    const isThere = panesIn(window).includes(ownFocus.pane) && floatOf(window, ownFocus.pane)?.hidden !== true;
-    if (window.id !== ownFocus.window || !isThere) {
+    const isDisplayed = panesIn(window).includes(ownFocus.pane) && floatOf(window, ownFocus.pane)?.hidden !== true;
+    if (window.id !== ownFocus.window || !isDisplayed) {
       ownFocus.window = window.id;
       ownFocus.pane = window.active;
       ownFocus.zoomed = false;
@@ -204,9 +204,9 @@ export class WindowView implements DisplayedContent {
 
   private get mouse(): Pick<FrameModes, "mouse" | "mouseEncoding"> {
     const { placed } = this.arrangement;
-    const asked = this.panesShown().map((pane) => placed.get(pane)?.modes?.mouse ?? 0);
-    const [mouse = 0] = asked.sort((a, b) => b - a);
-    return { mouse, mouseEncoding: mouse === 0 ? 0 : SGR };
+    const requestedMouse = this.displayedPanes().map((pane) => placed.get(pane)?.modes?.mouse ?? 0);
+    const [mouse = 0] = requestedMouse.sort((a, b) => b - a);
+    return { mouse, mouseEncoding: mouse === 0 ? 0 : SGR_MOUSE_ENCODING };
   }
 
   get hasSeveralPanes(): boolean {
@@ -217,7 +217,7 @@ export class WindowView implements DisplayedContent {
     const { single } = this;
     if (single !== null) return single.pane.terminal.grid();
     const canvas = ascii ? this.canvases.ascii : this.canvases.utf8;
-    canvas.setPlacement(this.places);
+    canvas.setPlacement(this.windowPlacement);
     return canvas.grid((pane) => this.arrangement.placed.get(pane)?.frame ?? null);
   }
 
@@ -226,10 +226,10 @@ export class WindowView implements DisplayedContent {
   }
 
   whenAtRest<T>(make: () => T): Promise<T> {
-    const { waitingForPicture } = this;
-    if (waitingForPicture === null) return this.parsing?.whenAtRest(make) ?? Promise.resolve(make());
+    const { pictureWaiters } = this;
+    if (pictureWaiters === null) return this.parsing?.whenAtRest(make) ?? Promise.resolve(make());
     return new Promise((resolve, reject) => {
-      waitingForPicture.push(() => {
+      pictureWaiters.push(() => {
         try {
           resolve(make());
         } catch (error) {
@@ -262,14 +262,14 @@ export class WindowView implements DisplayedContent {
     for (const pane of this.arrangement.placed.values()) pane.learnColors(colors);
   }
 
-  readonly input: TypedInput = typedIn(this);
+  readonly input: TypedInput = typedInputOf(this);
 
   get copyModeSource(): DisplayedContent["copyModeSource"] {
-    return this.single?.content.copyModeSource ?? this.lookIn;
+    return this.single?.content.copyModeSource ?? this.openCopyMode;
   }
 
-  private readonly lookIn = (input: CopyModeInput, pane = this.active): Promise<void> =>
-    this.arrangement.paneOf(pane).openCopyMode(input);
+  private readonly openCopyMode = (input: CopyModeInput, pane = this.active): Promise<void> =>
+    this.arrangement.requirePane(pane).openCopyMode(input);
 
   /** The area between the panels has changed. */
   resize(area: Size): void {
@@ -279,11 +279,11 @@ export class WindowView implements DisplayedContent {
     this.notifyListeners((listener) => listener.resizing());
   }
 
-  private placesOf(): WindowPlacement {
-    return windowPlacesOf(this);
+  private computePlacement(): WindowPlacement {
+    return windowPlacementOf(this);
   }
 
-  private panesShown(): string[] {
+  private displayedPanes(): string[] {
     return [...this.placement.boxes.keys()];
   }
 
@@ -302,20 +302,20 @@ export class WindowView implements DisplayedContent {
     if (this.ownFocus !== null) this.layout = this.arrangement.layoutOf(window.id);
     this.placement = placementOf(window, this.area);
     // Programs that have just got a size are checked after their pictures.
-    this.places = windowPlacesOf(this, true);
-    this.isAlone = this.single !== null;
+    this.windowPlacement = windowPlacementOf(this, true);
+    this.wasSingle = this.single !== null;
     this.epoch++;
-    this.hold();
+    this.holdPicture();
     this.notifyListeners((listener) => listener.reset());
   }
 
   /** The lines above panes may have new texts. Runs a few times a second for a constantly printing pane. */
   private updateTexts(): void {
-    const isSame = this.places.panes.every((pane) => hasTexts(this, pane));
+    const isSame = this.windowPlacement.panes.every((pane) => hasSameTexts(this, pane));
     if (isSame) return;
-    this.places = this.placesOf();
+    this.windowPlacement = this.computePlacement();
     this.epoch++;
-    if (this.waitingForPicture === null) this.notifyListeners((listener) => listener.changed(false));
+    if (this.pictureWaiters === null) this.notifyListeners((listener) => listener.changed(false));
   }
 
   /** Programs that requested focus reports are notified when they gain or lose the keys. */
@@ -324,27 +324,27 @@ export class WindowView implements DisplayedContent {
     if (active === lastActive) return;
     this.lastActive = active;
     const { placed } = this.arrangement;
-    for (const [pane, told] of [
+    for (const [pane, sequence] of [
       [lastActive, FOCUS_OUT],
       [active, FOCUS_IN],
     ] as const) {
-      const link = placed.get(pane);
-      if (link?.modes?.focus === true) link.type(told);
+      const placedPane = placed.get(pane);
+      if (placedPane?.modes?.focus === true) placedPane.type(sequence);
     }
   }
 
   private rendered(pane: string): void {
     if (!this.placement.boxes.has(pane)) return;
-    const isTold = pane === this.active && this.isPrinting;
+    const isReported = pane === this.active && this.isPrinting;
     this.isPrinting = false;
     // The active pane's output was reported with its bytes, and is in the picture that they produced.
-    if (!isTold) this.epoch++;
-    if (this.waitingForPicture !== null && this.isCurrent) this.settle();
-    if (this.isAlone !== (this.single !== null)) {
-      this.isAlone = !this.isAlone;
+    if (!isReported) this.epoch++;
+    if (this.pictureWaiters !== null && this.isCurrent) this.releasePicture();
+    if (this.wasSingle !== (this.single !== null)) {
+      this.wasSingle = !this.wasSingle;
       this.notifyListeners((listener) => listener.reset());
     }
-    if (this.waitingForPicture === null && !isTold) this.notifyListeners((listener) => listener.changed(false));
+    if (this.pictureWaiters === null && !isReported) this.notifyListeners((listener) => listener.changed(false));
   }
 
   /** Its bytes arrive just before its new picture. */
@@ -369,31 +369,31 @@ export class WindowView implements DisplayedContent {
   /** Its cursor is the window's: the echo written there is in its next picture. */
   private echoed(pane: string, bytes: Uint8Array): void {
     // Anything that covers the pane may cover the cells of the echo.
-    if (pane !== this.active || this.waitingForPicture !== null || isCovered(this.placement, pane)) return;
+    if (pane !== this.active || this.pictureWaiters !== null || isCovered(this.placement, pane)) return;
     this.notifyListeners((listener) => listener.ahead(bytes));
   }
 
   /** Whether every displayed pane has rendered in its current size. */
   private get isCurrent(): boolean {
     const { placed, ended } = this.arrangement;
-    return this.panesShown().every((pane) => ended.has(pane) || placed.get(pane)?.isCurrent !== false);
+    return this.displayedPanes().every((pane) => ended.has(pane) || placed.get(pane)?.isCurrent !== false);
   }
 
-  private hold(): void {
+  private holdPicture(): void {
     if (this.isCurrent) {
-      this.settle();
+      this.releasePicture();
       return;
     }
-    this.waitingForPicture ??= [];
-    this.holdTimer ??= setTimeout(() => this.settle(), SETTLE_MS);
+    this.pictureWaiters ??= [];
+    this.holdTimer ??= setTimeout(() => this.releasePicture(), MAX_HOLD_MS);
   }
 
-  private settle(): void {
+  private releasePicture(): void {
     clearTimeout(this.holdTimer ?? undefined);
     this.holdTimer = null;
-    const { waitingForPicture } = this;
-    this.waitingForPicture = null;
-    for (const make of waitingForPicture ?? []) make();
+    const { pictureWaiters } = this;
+    this.pictureWaiters = null;
+    for (const make of pictureWaiters ?? []) make();
   }
 
   private notifyListeners(act: (listener: DisplayListener) => void): void {

@@ -22,7 +22,7 @@ function seeded(seed: number): Random {
 
 const own = makeKey("dev");
 const other = makeKey("dev");
-const keys = readKeys(`# ours\n${own.shown.line}\n`, "keys");
+const keys = readKeys(`# ours\n${own.publicKey.line}\n`, "keys");
 
 function honest(random: Random): Predicate {
   const hex = (length: number): string => Array.from({ length }, () => random.below(16).toString(16)).join("");
@@ -47,7 +47,7 @@ function honest(random: Random): Predicate {
 
 function signed(predicate: Predicate, key = own): string {
   const statement = { _type: STATEMENT_TYPE, subject: subjectsOf(predicate), predicateType: PREDICATE_TYPE, predicate };
-  return JSON.stringify(seal(statement as Parameters<typeof seal>[0], key.secret, key.shown.id));
+  return JSON.stringify(seal(statement as Parameters<typeof seal>[0], key.secret, key.publicKey.id));
 }
 
 const claimsOf = ({ command, git }: Predicate): Claims => ({ command: command ?? "", tree: git.after?.tree });
@@ -70,7 +70,7 @@ const lies: readonly ((predicate: Predicate, random: Random) => { readonly text:
         const sig = Buffer.from(envelope.signatures[0]?.sig ?? "", "base64");
         const at = random.below(sig.length);
         sig[at] = (sig[at] ?? 0) ^ (1 << random.below(8));
-        return { ...envelope, signatures: [{ keyid: own.shown.id, sig: sig.toString("base64") }] };
+        return { ...envelope, signatures: [{ keyid: own.publicKey.id, sig: sig.toString("base64") }] };
       }),
     }),
     // A failure becomes a success, under the old signature.
@@ -84,7 +84,7 @@ const lies: readonly ((predicate: Predicate, random: Random) => { readonly text:
     }),
     // Signed by a key of the same name, and then with our key's id.
     (predicate) => ({ text: signed(predicate, other) }),
-    (predicate) => ({ text: signed(predicate, { secret: other.secret, shown: own.shown }) }),
+    (predicate) => ({ text: signed(predicate, { secret: other.secret, publicKey: own.publicKey }) }),
     (predicate) => ({ text: changed(signed(predicate), (envelope) => ({ ...envelope, signatures: [] })) }),
     // True receipts of something else.
     (predicate) => ({ text: signed({ ...predicate, exit_code: 1 }) }),

@@ -42,7 +42,7 @@ class Steps {
 
 class FakePane implements PlacedPane {
   readonly isView = false;
-  readonly isOver = false;
+  readonly hasEnded = false;
   readonly isCurrent = true;
   readonly isSynchronized = false;
   readonly frame = null;

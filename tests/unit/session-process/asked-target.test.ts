@@ -13,8 +13,8 @@ test.each([
 ])("%s", async (op, input) => {
   let pane = "@1";
   const parts = {
-    paneFor: () => pane,
-    owner: () => () => "@s1",
+    paneIdFor: () => pane,
+    subjectSessionId: () => () => "@s1",
     permission: {
       async require() {
         pane = "@2";

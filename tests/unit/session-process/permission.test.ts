@@ -1,6 +1,6 @@
 /** Calls that a person has allowed ahead. */
 import { expect, spyOn, test } from "bun:test";
-import { Permission, type PermissionPort, type Subject } from "../../../src/session-process/permission.ts";
+import { Permission, type PermissionPort, type PermissionSubject } from "../../../src/session-process/permission.ts";
 import { testInstance } from "../../support/registry.ts";
 
 test("calls that are allowed ahead and never made take no room from later ones", async () => {
@@ -21,12 +21,12 @@ test("calls that are allowed ahead and never made take no room from later ones",
     eventConsumers: () => [],
     audit: () => null,
   } as unknown as PermissionPort);
-  const subject: Subject = {
+  const subject: PermissionSubject = {
     owners: [null],
     pane: "@1",
     isPrivate: false,
-    about: () => ["pane @1"],
-    state: () => "same",
+    describe: () => ["pane @1"],
+    fingerprint: () => "same",
   };
   const operation = { name: "input.send", access: "operate", summary: "Type" } as const;
   const caller = { kind: "cli", id: "x", agent: "claude", connected: true } as const;

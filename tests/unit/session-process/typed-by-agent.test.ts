@@ -34,7 +34,7 @@ test("in one of several panes, and through its copy mode", async () => {
     mouse: { isAllowed: true },
     isTypedBeside: () => false,
     hasOthers: () => true,
-    isFollowed: () => true,
+    isInfoDisplayed: () => true,
   };
   const local = new LocalPane({ ownSession: own, session: own, ...options });
   local.type(bytes("a"), null, true);
@@ -53,8 +53,8 @@ test("through the active window, and by reports of the focus", async () => {
   const { live, own, given } = await made();
   await using _live = live;
   const view = { input: { typed: live.pane.typed } };
-  Content.prototype.typed.call({ view: () => view }, bytes("a"), null, true);
-  Content.prototype.typed.call({ view: () => view }, bytes("b"), null, false);
+  Content.prototype.typed.call({ sharedView: () => view }, bytes("a"), null, true);
+  Content.prototype.typed.call({ sharedView: () => view }, bytes("b"), null, false);
   expect(given.splice(0)).toEqual(["a agent", "b person"]);
   for (const agent of ["claude", undefined]) {
     const by = { caller: { kind: "cli", id: "cli:1", agent, connected: true }, access: "admin" };

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { messageTypes } from "../../../src/protocol/messages.ts";
 import type { SessionInfo } from "../../../src/protocol/session.ts";
-import { clientToEvict, MOST_CLIENTS } from "../../../src/session-process/tmux-socket.ts";
+import { clientToEvict, MAX_CLIENTS } from "../../../src/session-process/tmux-socket.ts";
 import type { Backend } from "../../../src/tmux/backend.ts";
 import { commandTable } from "../../../src/tmux/commands/table.ts";
 import { PaneOutputs } from "../../../src/tmux/control/output.ts";
@@ -55,17 +55,17 @@ test("nobody fills the socket for others, and nobody is refused before it is ful
     Array.from({ length: count }, (_, i) => ({ pid, session, state, name: `${session}.${i}` }));
   const each = (count: number, session: number) =>
     all(count, session).map((client, i) => ({ ...client, pid: 1000 * session + i }));
-  const half = MOST_CLIENTS / 2;
+  const half = MAX_CLIENTS / 2;
   for (const [clients, pid, session, expected] of [
-    [all(MOST_CLIENTS - 1, 1), 1, 1, null],
-    [all(MOST_CLIENTS, 1), 1, 1, undefined],
-    [all(MOST_CLIENTS, 1), 2, 1, `1.${MOST_CLIENTS - 1}`],
-    [all(MOST_CLIENTS, 1, "new"), 2, 1, `1.${MOST_CLIENTS - 1}`],
-    [all(MOST_CLIENTS, 1, "silent"), 1, 1, "1.0"],
+    [all(MAX_CLIENTS - 1, 1), 1, 1, null],
+    [all(MAX_CLIENTS, 1), 1, 1, undefined],
+    [all(MAX_CLIENTS, 1), 2, 1, `1.${MAX_CLIENTS - 1}`],
+    [all(MAX_CLIENTS, 1, "new"), 2, 1, `1.${MAX_CLIENTS - 1}`],
+    [all(MAX_CLIENTS, 1, "silent"), 1, 1, "1.0"],
     [[...all(half, 2), ...all(half - 1, 1), ...all(1, 3, "silent")], 1, 1, "3.0"],
     [[...all(half, 2), ...all(half, 1)], 2, 2, undefined],
-    [each(MOST_CLIENTS, 1), 5, 2, `1.${MOST_CLIENTS - 1}`],
-    [each(MOST_CLIENTS, 1), 5, 1, undefined],
+    [each(MAX_CLIENTS, 1), 5, 2, `1.${MAX_CLIENTS - 1}`],
+    [each(MAX_CLIENTS, 1), 5, 1, undefined],
   ] as const) {
     const evicted = clientToEvict(clients, { pid, session });
     expect(evicted == null ? evicted : evicted.name).toBe(expected);

@@ -120,9 +120,9 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     const { pane } = subject;
     const float = floating(floats, { x, y, width, height });
     if (to != null && isElsewhere(parts, parseTarget(to))) {
-      const { moveAway, withoutCrossing } = await import("../../panes/moving.ts");
+      const { movePaneAway, retryCrossingMoves } = await import("../../panes/moving.ts");
       const placing = { direction, whole, focus, cells, percent, float };
-      await withoutCrossing(() => arrangement.change(() => moveAway(parts, pane, to, placing)));
+      await retryCrossingMoves(() => arrangement.change(() => movePaneAway(parts, pane, to, placing)));
       return answer(parts, pane);
     }
     return arrangement.change(async () => {
@@ -219,7 +219,7 @@ function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
       renamePanes(window, other),
     );
     commitOrUndo(() => arrangement.commit(next), undo);
-    arrangement.goesOn();
+    arrangement.resume();
     void arrangement.placed.get(pane)?.endProgram();
     arrangement.forget(pane);
     return answer(parts, entry.id);

@@ -98,7 +98,7 @@ function untilClosed(parts: SessionParts, pane: string, owner: Owner | null): Pr
       if (exit === UNKNOWN) exit = ended.exit;
       if (!ended.isKept) close();
     }),
-    arrangement.events.on("over", (last) => {
+    arrangement.events.on("allEnded", (last) => {
       if (arrangement.state.panes[pane] !== undefined) exit = last;
       close();
     }),

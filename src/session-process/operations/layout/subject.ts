@@ -77,12 +77,12 @@ export function runningIn({ content }: SessionParts, window: number, pane?: stri
 }
 
 /** Whether a target names something outside of the session. */
-export function isElsewhere({ session, number, arrangement: { state } }: SessionParts, target: Target): boolean {
+export function isElsewhere({ session, sessionNumber, arrangement: { state } }: SessionParts, target: Target): boolean {
   switch (target.kind) {
     case "session":
       return target.name !== session.name;
     case "session_id":
-      return target.id !== number;
+      return target.id !== sessionNumber;
     case "window_id":
       return state.windows.every(({ id }) => id !== target.id);
     case "pane":
@@ -140,7 +140,7 @@ export async function startPane(
   const { arrangement } = parts;
   requireCombinable(contentRules, given);
   const isRemote = given.view?.includes("/") === true;
-  const there = isRemote ? (await import("../../panes/remote-view.ts")).remoteView(parts.instance, given) : null;
+  const there = isRemote ? (await import("../../panes/remote-view.ts")).remoteViewProgram(parts.instance, given) : null;
   const program = there ?? given;
   const { title = null, keep_after_exit: keep = null } = program;
   if (program.view != null) return viewPane(parts, program.view, { title, keep }, size);
@@ -149,7 +149,7 @@ export async function startPane(
   const create = { command, cwd, shell, env, ...defined({ stdin }) };
   // The directory of the neighbouring pane: its program's current one, otherwise the reported one.
   const from = (source?.pid == null ? null : directoryOf(source.pid)) ?? source?.cwd ?? "/";
-  const local = await parts.start({ create, cwd: from, window, byPerson, owner, ...as }, size);
+  const local = await parts.startProgram({ create, cwd: from, window, byPerson, owner, ...as }, size);
   arrangement.addLocal(local);
   const kept = storableVariables(program.env);
   const entry = paneEntry(local.id, { title, keep, ...defined({ env: kept }) });

@@ -140,7 +140,7 @@ async function withMoving<T>(
   { arrangement }: LayoutCall["parts"],
   act: (moving: typeof import("../../panes/moving-windows.ts")) => Promise<T>,
 ): Promise<T> {
-  const { withoutCrossing } = await import("../../panes/moving.ts");
+  const { retryCrossingMoves } = await import("../../panes/moving.ts");
   const moving = await import("../../panes/moving-windows.ts");
-  return withoutCrossing(() => arrangement.change(() => act(moving)));
+  return retryCrossingMoves(() => arrangement.change(() => act(moving)));
 }

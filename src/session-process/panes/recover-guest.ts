@@ -23,32 +23,32 @@ import type { SessionParts } from "../parts.ts";
 import { placeGuest } from "./moving.ts";
 import { ViewLink } from "./view-link.ts";
 
-export async function recoverGuest(
+export async function recoverLostGuest(
   parts: SessionParts,
   pane: string,
   { env, logger }: { readonly env: Readonly<Record<string, string>>; readonly logger: Logger },
 ): Promise<void> {
   const { arrangement, session } = parts;
-  const lost = arrangement.placed.get(pane);
-  if (!(lost instanceof ViewLink)) return;
-  const isConnected = await staysAlive(lost.socket);
+  const link = arrangement.placed.get(pane);
+  if (!(link instanceof ViewLink)) return;
+  const isConnected = await staysAlive(link.socket);
   await arrangement.change(async () => {
-    if (arrangement.placed.get(pane) !== lost || session.lifetime.isEnding) return;
+    if (arrangement.placed.get(pane) !== link || session.lifetime.isEnding) return;
     try {
-      if (!isConnected || !(await showAgain(parts, lost))) {
+      if (!isConnected || !(await showGuestAgain(parts, link))) {
         session.questions.handleProgramEnd(pane);
-        await startAgain(parts, pane, env);
+        await restartFromCheckpoint(parts, pane, env);
       }
       arrangement.assignSizes();
     } catch (error) {
       logger.warn("a pane whose process is gone has no checkpoint here", { pane, error });
-      await startInstead(parts, lost).catch(() => arrangement.remove(pane, { code: null, signal: null }));
+      await startShellInstead(parts, link).catch(() => arrangement.remove(pane, { code: null, signal: null }));
     }
   });
 }
 
 /** @returns false if the process at the socket does not have the pane: it was started after a crash */
-async function showAgain(parts: SessionParts, { id, socket, size }: ViewLink): Promise<boolean> {
+async function showGuestAgain(parts: SessionParts, { id, socket, size }: ViewLink): Promise<boolean> {
   try {
     await placeGuest(parts, id, socket, size);
     return true;
@@ -59,12 +59,16 @@ async function showAgain(parts: SessionParts, { id, socket, size }: ViewLink): P
 }
 
 /** @throws WshError checkpoint_not_found: it belongs to another session, or it has no checkpoint */
-async function startAgain(parts: SessionParts, pane: string, env: Readonly<Record<string, string>>): Promise<void> {
-  const { arrangement, instance, settings, session, processId, number, keeper } = parts;
+async function restartFromCheckpoint(
+  parts: SessionParts,
+  pane: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { arrangement, instance, settings, session, processId, sessionNumber, keeper } = parts;
   const id = paneNumber(pane);
-  const directory = new PaneOwnership(instance).findStateFolder(number, id);
+  const directory = new PaneOwnership(instance).findStateFolder(sessionNumber, id);
   const { record } = readPane(directory, id);
-  const crashed = { session: record.session, number, why: describeCrash(record) };
+  const crashed = { session: record.session, number: sessionNumber, why: describeCrash(record) };
   const restorer = { env, starter: "server" } as const;
   const request = v.parse(
     SessionSpecSchema,
@@ -73,29 +77,29 @@ async function startAgain(parts: SessionParts, pane: string, env: Readonly<Recor
   const planned = await planPane(request, { instance, settings });
   const window = windowWith(arrangement.state, pane).id;
   const owner = session.owner ?? undefined;
-  arrangement.addLocal(await keeper.adopt(planned, { id, window, request, startedByProgram: true, owner }));
-  if (id !== processId) await linkPane(instance, processId, number, id);
+  arrangement.addLocal(await keeper.createPane(planned, { id, window, request, startedByProgram: true, owner }));
+  if (id !== processId) await linkPane(instance, processId, sessionNumber, id);
 }
 
 /** A new shell takes the pane's place. @throws WshError of new panes */
-async function startInstead(parts: SessionParts, lost: ViewLink): Promise<void> {
+async function startShellInstead(parts: SessionParts, link: ViewLink): Promise<void> {
   const { arrangement, session } = parts;
   const { state } = arrangement;
-  const { title = null, keep = null, env } = state.panes[lost.id] ?? {};
-  const { cwd } = lost.paneInfo();
-  const local = await parts.start(
+  const { title = null, keep = null, env } = state.panes[link.id] ?? {};
+  const { cwd } = link.paneInfo();
+  const local = await parts.startProgram(
     {
       create: { command: null, cwd: null, shell: null, env: env ?? null },
       cwd: cwd !== null && isDirectory(cwd) ? cwd : "/",
-      window: windowWith(state, lost.id).id,
+      window: windowWith(state, link.id).id,
       byPerson: false,
       owner: session.owner ?? { kind: "person", name: "wsh" },
     },
-    lost.size,
+    link.size,
   );
   arrangement.addLocal(local);
-  arrangement.commit(replacePane(state, lost.id, paneEntry(local.id, { title, keep, ...defined({ env }) })));
-  arrangement.forget(lost.id);
-  arrangement.events.emit("paneEnded", { pane: lost.id, exit: { code: null, signal: null }, isKept: false });
-  session.notice.show(`the process of pane ${lost.id} is gone; ${local.id} is a new shell in its place`);
+  arrangement.commit(replacePane(state, link.id, paneEntry(local.id, { title, keep, ...defined({ env }) })));
+  arrangement.forget(link.id);
+  arrangement.events.emit("paneEnded", { pane: link.id, exit: { code: null, signal: null }, isKept: false });
+  session.notice.show(`the process of pane ${link.id} is gone; ${local.id} is a new shell in its place`);
 }

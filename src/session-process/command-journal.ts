@@ -10,7 +10,7 @@ import type { Logger } from "../log/log.ts";
 import { type HistoryCommand, ShellHistory } from "../pane/commands/shell-history.ts";
 import { cutOutput } from "../pane/text/cut-output.ts";
 import type { Settings } from "../settings/table.ts";
-import type { PaneSession } from "./session.ts";
+import type { PaneSession } from "./pane-session.ts";
 
 interface HistoryOptions {
   readonly places: HistoryPlaces;
@@ -22,7 +22,7 @@ interface HistoryOptions {
   readonly journalBegun: () => void;
 }
 
-export function keepHistory(session: PaneSession, options: HistoryOptions): Disposable {
+export function journalCommands(session: PaneSession, options: HistoryOptions): Disposable {
   const { settings, logger } = options;
   if (settings.history === "off") return { [Symbol.dispose]: () => {} };
   const { pane } = session;
@@ -31,7 +31,7 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
     failed: (error) => logger.warn("commands are not yet in the history: the journal cannot be written", { error }),
   });
   /** Running commands that were written so far. */
-  const running = new Map<number, JournaledCommand>();
+  const journaledCommands = new Map<number, JournaledCommand>();
   const { shell } = pane.integration();
   const shellHistory = new ShellHistory(pane.commands.log, {
     isTypedByPerson: () => (pane.newestInputSource ?? (options.startedByProgram ? "api" : "person")) === "person",
@@ -39,31 +39,36 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
     onBegin: (command) => {
       // Switched off meanwhile.
       if (settings.history === "off") return;
-      running.set(command.record.id, journal.begin({ ...recordOf(session, command), shell, output: null }));
+      journaledCommands.set(
+        command.record.id,
+        journal.begin({ ...historyRecord(session, command), shell, output: null }),
+      );
     },
     onEnd: (command) => {
-      const begun = running.get(command.record.id);
-      running.delete(command.record.id);
+      const journaled = journaledCommands.get(command.record.id);
+      journaledCommands.delete(command.record.id);
       if (settings.history === "off") return;
-      const output = settings.history === "output" ? outputOf(session, command) : null;
-      journal.append({ ...recordOf(session, command), shell, output }, begun);
+      const output = settings.history === "output" ? outputToStore(session, command) : null;
+      journal.append({ ...historyRecord(session, command), shell, output }, journaled);
     },
     onLeave: (id) => {
-      const begun = running.get(id);
-      if (running.delete(id) && begun !== undefined) journal.forget(begun);
+      const journaled = journaledCommands.get(id);
+      if (journaledCommands.delete(id) && journaled !== undefined) journal.forget(journaled);
     },
   });
-  const unlisten = session.events.on("renamed", ({ new_name }) => journal.recordName(session.id, new_name, Date.now()));
+  const unsubscribe = session.events.on("renamed", ({ new_name }) =>
+    journal.recordName(session.id, new_name, Date.now()),
+  );
   return {
     [Symbol.dispose]: () => {
-      unlisten();
+      unsubscribe();
       shellHistory[Symbol.dispose]();
       journal.close();
     },
   };
 }
 
-function recordOf(
+function historyRecord(
   session: PaneSession,
   { record, byProgram }: HistoryCommand,
 ): Omit<HistoryRecord, "shell" | "output"> {
@@ -81,7 +86,7 @@ function recordOf(
   };
 }
 
-function outputOf({ pane }: PaneSession, { record }: HistoryCommand): string | null {
+function outputToStore({ pane }: PaneSession, { record }: HistoryCommand): string | null {
   const lines = pane.commands.log.output(record.id);
   return lines === null ? null : cutOutput(lines, MAX_OUTPUT).text;
 }

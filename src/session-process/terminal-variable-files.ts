@@ -18,38 +18,38 @@ import { broughtNames } from "../settings/terminal-variable-names.ts";
 import { refreshFile } from "../shell/variable-assignments.ts";
 
 /** Path of the file for shells of this process, with another one for fish beside it. */
-export function personFile({ stateDir, fileName, runtimeDir }: Instance): string {
+export function variablesFilePath({ stateDir, fileName, runtimeDir }: Instance): string {
   return join(stateDir, `${fileName}.${placeDigest(runtimeDir)}.env`, String(process.pid));
 }
 
 /** Time after a terminal has gone until its agent is looked for, in ms: sshd removes the socket a moment later. */
-const AGENT_CHECK_MS = 2_000;
+const SSH_AGENT_CHECK_MS = 2_000;
 
-interface PersonFilesPort {
+interface TerminalVariableFilesPort {
   readonly session: Session;
   readonly instance: Instance;
   readonly settings: Pick<Settings, "update_environment">;
   readonly logger: Pick<Logger, "warn">;
 }
 
-export class PersonFiles implements Disposable {
+export class TerminalVariableFiles implements Disposable {
   private readonly path: string;
-  private count = 0;
+  private writeCount = 0;
   private hasFailed = false;
   private timer: Timer | null = null;
 
-  constructor(private readonly port: PersonFilesPort) {
-    this.path = personFile(port.instance);
-    port.session.events.on("viewer", (change) => this.changed(change));
+  constructor(private readonly port: TerminalVariableFilesPort) {
+    this.path = variablesFilePath(port.instance);
+    port.session.events.on("viewer", (change) => this.viewerChanged(change));
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.timer ?? undefined);
-    if (this.count === 0) return;
+    if (this.writeCount === 0) return;
     for (const path of [this.path, `${this.path}.fish`]) removeIfPossible(path);
   }
 
-  private changed({ event, viewer: { variables } }: ViewerChange): void {
+  private viewerChanged({ event, viewer: { variables } }: ViewerChange): void {
     const { session, settings, instance } = this.port;
     if (variables === null || (event !== "attached" && event !== "detached")) return;
     this.attempt(() => linkAgent(instance, event === "attached" ? (variables.SSH_AUTH_SOCK ?? null) : null));
@@ -57,7 +57,7 @@ export class PersonFiles implements Disposable {
       this.timer ??= setTimeout(() => {
         this.timer = null;
         this.attempt(() => linkAgent(instance, null));
-      }, AGENT_CHECK_MS).unref();
+      }, SSH_AGENT_CHECK_MS).unref();
     } else this.attempt(() => session.terminalVariables.update(variables, broughtNames(settings)) && this.write());
   }
 
@@ -76,18 +76,18 @@ export class PersonFiles implements Disposable {
     if (isPrivate) return;
     const directory = join(this.path, "..");
     ensureOwnDir(directory);
-    if (this.count === 0) sweep(directory);
+    if (this.writeCount === 0) removeLeftovers(directory);
     const variables = Object.entries(terminalVariables.variables).map(([name, value]) => {
       return { name, value, given: terminalVariables.issuedValues(name) };
     });
-    const stamp = `${Date.now()}-${++this.count}`;
+    const stamp = `${Date.now()}-${++this.writeCount}`;
     replaceOwnFile(this.path, refreshFile(variables, "sh", stamp));
     replaceOwnFile(`${this.path}.fish`, refreshFile(variables, "fish", stamp));
   }
 }
 
 /** Removes files of killed processes. */
-function sweep(directory: string): void {
+function removeLeftovers(directory: string): void {
   for (const file of fs.readdirSync(directory)) {
     const [, pid] = /^(\d+)(?:\.fish)?$/.exec(file) ?? [];
     if (pid !== undefined && !platform().processes.isAlive(Number(pid))) removeIfPossible(join(directory, file));

@@ -7,18 +7,18 @@ import type { EventDetails } from "../../protocol/recorded-events.ts";
 import type { Viewers } from "../../session/viewers.ts";
 
 /** Time without a viewer after which a pane of another session ends with that session, in ms. */
-const ORPHAN_MS = 2_000;
+const ORPHAN_GRACE_MS = 2_000;
 
-export interface HomeSession {
+export interface AdoptingSession {
   readonly number: number;
   readonly name: string;
 }
 
-export class Home {
+export class Adoption {
   /** Null: this process's own session. */
-  session: HomeSession | null = null;
+  session: AdoptingSession | null = null;
   /** Saves the pane's last state. */
-  onLost: () => Promise<void> = async () => {};
+  saveLastState: () => Promise<void> = async () => {};
   private isOffered = false;
   private timer: Timer | null = null;
 
@@ -26,19 +26,19 @@ export class Home {
   constructor(private readonly port: { viewers(): Pick<Viewers, "all" | "count">; end(): Promise<void> }) {}
 
   /** The other session that has the pane, and not just the offer of it. */
-  get owner(): HomeSession | null {
+  get confirmedSession(): AdoptingSession | null {
     return this.isOffered ? null : this.session;
   }
 
   /** @returns whether the session that has the pane records the event; else it is recorded here */
   report(details: EventDetails): boolean {
-    const report = this.owner && this.port.viewers().all.find((viewer) => viewer.report !== null)?.report;
+    const report = this.confirmedSession && this.port.viewers().all.find((viewer) => viewer.report !== null)?.report;
     report?.({ event: "recorded", details });
     return report != null;
   }
 
   /** @param isOffered whether that session has not confirmed yet that it takes the pane */
-  set(session: HomeSession | null, isOffered: boolean): void {
+  set(session: AdoptingSession | null, isOffered: boolean): void {
     this.session = session;
     this.isOffered = isOffered;
     this.checkOrphan();
@@ -47,7 +47,7 @@ export class Home {
   checkOrphan(): void {
     this.close();
     if (this.session === null || this.isOffered || this.port.viewers().count > 0) return;
-    this.timer = setTimeout(() => void this.endOrphan(), ORPHAN_MS);
+    this.timer = setTimeout(() => void this.endOrphan(), ORPHAN_GRACE_MS);
   }
 
   close(): void {
@@ -56,7 +56,7 @@ export class Home {
   }
 
   private async endOrphan(): Promise<void> {
-    await this.onLost();
+    await this.saveLastState();
     await this.port.end();
   }
 }

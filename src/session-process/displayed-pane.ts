@@ -5,9 +5,9 @@ import { rowLines } from "../terminal/rows/row-lines.ts";
 import type { DisplayedContent } from "../viewer/terminal/displayed-content.ts";
 import type { MouseTargets } from "../viewer/terminal/pointer.ts";
 import { copyModeSource } from "./copy-mode-source.ts";
-import type { PaneSession } from "./session.ts";
+import type { PaneSession } from "./pane-session.ts";
 
-export function shownPane(session: PaneSession): DisplayedContent {
+export function displayedPane(session: PaneSession): DisplayedContent {
   const { pane } = session;
   const { terminal } = pane;
   return {
@@ -47,7 +47,7 @@ export function shownPane(session: PaneSession): DisplayedContent {
     whenAtRest: (make) => terminal.whenAtRest(make),
     listen(listener) {
       const { events } = pane;
-      const ends = [
+      const unsubscribers = [
         events.on("ahead", (bytes) => listener.ahead(bytes)),
         events.on("chunk", ({ bytes }) => listener.chunk(bytes)),
         events.on("resizing", () => listener.resizing()),
@@ -56,12 +56,12 @@ export function shownPane(session: PaneSession): DisplayedContent {
         events.on("clipboard", (copied) => listener.clipboard(copied)),
       ];
       return () => {
-        for (const end of ends) end();
+        for (const end of unsubscribers) end();
       };
     },
     learnColors: (colors) => terminal.setProfile(withColors(terminal.profile, colors)),
     hasSeveralPanes: false,
-    mouseTargets: pointedPane(session),
+    mouseTargets: mouseTargetsOf(session),
     input: pane,
     copyModeSource: copyModeSource(terminal, () => pane.commands.log.list()),
     get pictures() {
@@ -73,7 +73,7 @@ export function shownPane(session: PaneSession): DisplayedContent {
 }
 
 /** The only pane fills the picture; mouse reports for it are typed like any input. */
-function pointedPane({ pane }: PaneSession): MouseTargets {
+function mouseTargetsOf({ pane }: PaneSession): MouseTargets {
   const { terminal } = pane;
   return {
     active: pane.id,
