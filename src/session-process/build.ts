@@ -248,7 +248,12 @@ async function assemble(
   const journal = new EventJournal(eventsDir(instance), (error) =>
     logger.warn("events are not recorded: the journal cannot be written", { error }),
   );
-  const hooks = new HookWaker({ instance, logger, settings: options.eventConsumers, sessionHooks: hooksOf(spec) });
+  const hooks = new HookWaker({
+    instance,
+    logger,
+    eventConsumers: options.eventConsumers,
+    sessionHooks: hooksOf(spec),
+  });
   const notices = new TerminalNotices({
     instance,
     logger,
@@ -256,7 +261,7 @@ async function assemble(
     settings,
     notices: () => options.eventConsumers().filter(isNotify),
   });
-  const recorder = new Recorder(session, journal, hooks, (event) => notices.happened(event));
+  const recorder = new Recorder(session, journal, hooks, (event) => notices.handleEvent(event));
   const identity = { byAgent: ownerIn(spec)?.kind === "agent", processId: claim.id, sessionNumber: claim.session };
   const tmux = new TmuxSocket({ instance, settings, logger, ...identity });
   const terminalVariableFiles = new TerminalVariableFiles({ session, instance, settings, logger });

@@ -22,8 +22,8 @@ import type { Settings } from "../settings/table.ts";
 import { journalCommands } from "./command-journal.ts";
 import type { PaneRegistration, PlannedPane } from "./create.ts";
 import { recordPane } from "./events/pane-events.ts";
-import { ownQuestions, questionsOf } from "./events/pane-questions.ts";
-import { PasswordAsk, passwordAsks } from "./events/password-ask.ts";
+import { localQuestions, questionsOfSession } from "./events/pane-questions.ts";
+import { PasswordPrompter, passwordPrompters } from "./events/password-prompter.ts";
 import type { Recorder } from "./events/recorder.ts";
 import type { Arrangement } from "./panes/arrangement.ts";
 import type { Content } from "./panes/content.ts";
@@ -137,14 +137,14 @@ export class PaneKeeper {
     localPanes.set(id, local);
     local.adoption.saveLastState = async () => this.checkpoints.get(id)?.saveLast("SIGHUP");
     const owningAgent = registration.owner?.kind === "agent" ? registration.owner.name : null;
-    const passwordPrompter = new PasswordAsk(
+    const passwordPrompter = new PasswordPrompter(
       {
         pane,
         questions: () => {
           const { confirmedSession } = local.adoption;
           return confirmedSession === null
-            ? ownQuestions(session.questions)
-            : questionsOf(port.instance, confirmedSession.number);
+            ? localQuestions(session.questions)
+            : questionsOfSession(port.instance, confirmedSession.number);
         },
       },
       owningAgent,
@@ -197,7 +197,7 @@ export class PaneKeeper {
   ): Promise<void> {
     const previousOwner = local.adoption.confirmedSession?.number;
     local.setAdoptedBy(adoptedBy, isOffered);
-    if (local.adoption.confirmedSession?.number !== previousOwner) passwordAsks.get(local.pane)?.moved();
+    if (local.adoption.confirmedSession?.number !== previousOwner) passwordPrompters.get(local.pane)?.paneMoved();
     this.port.session.events.emit("joined", undefined);
     for (const wake of this.guestWaiters.splice(0)) wake();
     if (!isOffered) await this.checkpoints.get(local.id)?.moveTo(adoptedBy?.number ?? null);

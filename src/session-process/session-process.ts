@@ -118,7 +118,7 @@ export class SessionProcess implements SessionParts, ServedSession {
 
   /** Runs per chunk of any pane. */
   countOutput(bytes: number): void {
-    this.floodPriority.count(bytes);
+    this.floodPriority.countOutput(bytes);
   }
 
   dispose(): void {
@@ -213,7 +213,7 @@ export class SessionProcess implements SessionParts, ServedSession {
   }
 
   async operate(request: PeerRequest): Promise<unknown> {
-    const endRequest = this.floodPriority.requestPending();
+    const endRequest = this.floodPriority.beginRequest();
     try {
       if (this.recovering.size > 0) await this.whenRecovered(request.target);
       return await (await this.loadOperations()).operate(this, request);
@@ -429,5 +429,5 @@ export class SessionProcess implements SessionParts, ServedSession {
 
   isPrivate = (): boolean => this.session.isPrivate || this.content.privateOwners.length > 0;
 
-  findDenial = async (request: PeerRequest) => (await this.loadOperations()).lacksLeave(this, request);
+  findDenial = async (request: PeerRequest) => (await this.loadOperations()).findDenial(this, request);
 }

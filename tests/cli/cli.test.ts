@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { splitAtDashes } from "../../src/cli/shell-words.ts";
-import { shellText } from "../../src/shell/words.ts";
+import { shellText } from "../../src/shell/quoting.ts";
 import { Gate } from "../support/held-command.ts";
 import { stopProcess } from "../support/processes.ts";
 import { isMissing } from "../support/programs.ts";

@@ -4,7 +4,7 @@ import type { PromptResult } from "../../operations/agents.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { visibleRendered } from "../../protocol/harmless-text.ts";
 import { checkSessionName } from "../../protocol/names.ts";
-import { shellText } from "../../shell/words.ts";
+import { shellText } from "../../shell/quoting.ts";
 import { collect, seconds, UsageError, variables } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";

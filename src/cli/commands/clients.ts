@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { OperationOutput } from "../../operations/table.ts";
 import { visibleCell } from "../../protocol/harmless-text.ts";
-import { ago } from "../history/words.ts";
+import { formatAge } from "../history/columns.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, printText, table } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
@@ -43,7 +43,7 @@ function rowOf({ session, client, terminal, page, rows, cols, since, last_key, u
   const place = page === null ? (terminal ?? "elsewhere") : `page ${page}`;
   const marks = [...(used ? ["used last"] : []), ...(read_only ? ["read-only"] : [])].join(", ");
   return [
-    ...[visibleCell(session), String(client), visibleCell(place), `${cols}x${rows}`, ago(since, now)],
-    ...[ago(last_key, now), marks],
+    ...[visibleCell(session), String(client), visibleCell(place), `${cols}x${rows}`, formatAge(since, now)],
+    ...[formatAge(last_key, now), marks],
   ];
 }

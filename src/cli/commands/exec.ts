@@ -15,7 +15,7 @@ import { execRules } from "../../protocol/option-rules.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { skippedStep } from "../../protocol/steps.ts";
 import { MAX_WAIT_MS } from "../../protocol/wait-times.ts";
-import { shellText } from "../../shell/words.ts";
+import { shellText } from "../../shell/quoting.ts";
 import { collect, freePort, requireOptions, seconds, UsageError, variables, wholeNumber } from "../arguments.ts";
 import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";

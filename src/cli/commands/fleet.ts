@@ -10,7 +10,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type FleetRole, fleetRoles } from "../../protocol/fleet.ts";
 import { normalizeTags } from "../../protocol/names.ts";
-import { quote } from "../../shell/words.ts";
+import { quote } from "../../shell/quoting.ts";
 import { collect, readText, requireOptions, UsageError, wholeNumber } from "../arguments.ts";
 import { endOf, recordAction } from "../credential-audit.ts";
 import { instanceOf } from "../instance.ts";

@@ -29,8 +29,8 @@ import { findSession } from "../../registry/registry.ts";
 import { loadSettings } from "../../settings/settings.ts";
 import { requireOptions, UsageError, wholeNumber } from "../arguments.ts";
 import { confirmed } from "../confirm.ts";
+import { formatAge, formatDuration, formatEnd } from "../history/columns.ts";
 import type { RemoteHistory } from "../history/machines.ts";
-import { ago, ending, took } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printText, shorten, table } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
@@ -242,9 +242,9 @@ async function printTable(commands: readonly HistoryCommand[]): Promise<void> {
 function row(command: HistoryCommand): string[] {
   const { started_at, duration_ms, session, server } = command;
   return [
-    ago(started_at, Date.now()),
-    took(duration_ms),
-    ending(command),
+    formatAge(started_at, Date.now()),
+    formatDuration(duration_ms),
+    formatEnd(command),
     session ?? (server === undefined ? "-" : `${server}/-`),
     `${command.command.replaceAll("\n", "⏎")}${command.command.length < MAX_COMMAND ? "" : "…"}`,
   ];
@@ -252,7 +252,7 @@ function row(command: HistoryCommand): string[] {
 
 function withOutput(command: HistoryCommand): string {
   const { output, cwd } = command;
-  const head = `${ago(command.started_at, Date.now())}  exit ${ending(command)}  ${cwd ?? ""}`;
+  const head = `${formatAge(command.started_at, Date.now())}  exit ${formatEnd(command)}  ${cwd ?? ""}`;
   const printed = output === null || output === undefined ? "(output not kept)" : output;
   return `# ${head.trimEnd()}\n$ ${command.command}\n${printed}\n`;
 }

@@ -9,7 +9,7 @@ import { jsonOrNull } from "../../protocol/json.ts";
 import { UsageError } from "../arguments.ts";
 import { agentState } from "../conditions.ts";
 import { type HookReading, readHook } from "../hooks/events.ts";
-import { noteFired } from "../hooks/fired.ts";
+import { recordHookRun } from "../hooks/last-run.ts";
 import { printText } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { paneAround } from "../session/surrounding-session.ts";
@@ -57,7 +57,7 @@ export function register(program: Command): void {
         pid: process.ppid,
       });
       // A nested agent's hook proves nothing about this agent's setup.
-      if (reason !== "nested") noteFired(surrounding.instance, agent, !accepted);
+      if (reason !== "nested") recordHookRun(surrounding.instance, agent, !accepted);
       if (!accepted) await printText(`ignored: ${reason}\n`);
     });
 }

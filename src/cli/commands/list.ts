@@ -9,7 +9,7 @@ import { paneId } from "../../protocol/names.ts";
 import { type CrashInfo, commandNow, type SessionInfo } from "../../protocol/session.ts";
 import { listSessions } from "../../registry/registry.ts";
 import { collect } from "../arguments.ts";
-import { ago, took } from "../history/words.ts";
+import { formatAge, formatDuration } from "../history/columns.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printText, shorten, table } from "../print.ts";
 import { isOrphan } from "../session/orphans.ts";
@@ -121,7 +121,7 @@ function rowOf(info: SessionInfo): string[] {
     `${info.cols}x${info.rows}`,
     String(info.attached),
     info.as_of !== undefined
-      ? `unreachable: seen ${ago(info.as_of, Date.now())}`
+      ? `unreachable: seen ${formatAge(info.as_of, Date.now())}`
       : info.crashed !== undefined
         ? crashWords(info.crashed)
         : info.running
@@ -130,14 +130,14 @@ function rowOf(info: SessionInfo): string[] {
     agentCell(info),
     (info.viewers ?? []).map(({ name }) => visibleCell(name)).join(", ") || "-",
     info.worktree === undefined ? "-" : visibleCell(info.worktree.branch),
-    info.ends === undefined ? "-" : `in ${took(info.ends.at - Date.now())}: ${info.ends.why}`,
+    info.ends === undefined ? "-" : `in ${formatDuration(info.ends.at - Date.now())}: ${info.ends.why}`,
     info.tags.join(", "),
   ];
 }
 
 /** The time of the last checkpoint, and the crash's reason. */
 function crashWords({ saved_at, why }: CrashInfo): string {
-  const since = ago(saved_at, Date.now());
+  const since = formatAge(saved_at, Date.now());
   return `crashed: ${why}, saved ${/^\d+[mhd]$/.test(since) ? `${since} ago` : since}`;
 }
 

@@ -8,7 +8,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, checkTag, paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { CreatedSessionSchema, type SessionInfo } from "../../protocol/session.ts";
 import { findSession, listSessions, lookUp } from "../../registry/registry.ts";
-import { shellText } from "../../shell/words.ts";
+import { shellText } from "../../shell/quoting.ts";
 import { absolute, collect, freePort, requireOptions, UsageError, variables } from "../arguments.ts";
 import { instanceOf, warn } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";

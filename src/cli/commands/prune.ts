@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { WshError } from "../../protocol/errors.ts";
 import { agentOfCaller, isSameOwner, ownerOf } from "../../protocol/owner.ts";
 import { duration } from "../arguments.ts";
-import { ago } from "../history/words.ts";
+import { formatAge } from "../history/columns.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, printText } from "../print.ts";
 import { cliCaller } from "../session/client.ts";
@@ -51,7 +51,7 @@ export function register(program: Command): void {
         const whose = owner === undefined ? "" : `, made by ${owner.name}`;
         const now = Date.now();
         if (json !== true)
-          await printText(`Session '${name}' ${verb}: idle since ${ago(now - idle_ms, now)}${whose}.\n`);
+          await printText(`Session '${name}' ${verb}: idle since ${formatAge(now - idle_ms, now)}${whose}.\n`);
       }
       if (json === true) return printJson({ dry_run: dryRun, sessions: pruned });
       if (pruned.length === 0) return printText("No sessions to end.\n");

@@ -6,7 +6,7 @@ import { errorCode } from "../../base/errno.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { system } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { lastFired } from "../hooks/fired.ts";
+import { lastHookRun } from "../hooks/last-run.ts";
 import { type HookHost, hookHosts } from "../setup/agent-hooks.ts";
 import type { PathInputs } from "../setup/ai-hosts.ts";
 import { hookFiles } from "../setup/hook-change.ts";
@@ -34,7 +34,7 @@ function checkHost(host: HookHost, instance: Instance, places: PathInputs): Find
     return [{ subject, state: "note", text: error.message, advice: error.hintAt("cli") }];
   }
   if (files.length === 0) return [];
-  const fired = lastFired(instance, host.agent);
+  const fired = lastHookRun(instance, host.agent);
   const written = Math.max(...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
   if (fired?.isOutside === true) {
     const text = `hooks of ${host.host} run outside its pane and are ignored`;

@@ -8,7 +8,7 @@ import { findOperation, inputSchema } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { GrantRight } from "../../protocol/grants.ts";
 import { parse } from "../../protocol/parse.ts";
-import { quote } from "../../shell/words.ts";
+import { quote } from "../../shell/quoting.ts";
 
 /** A pane that a grant may act on. */
 export interface GrantedPane {

@@ -14,7 +14,7 @@ import { UsageError } from "../arguments.ts";
 import { complain, print, printJson, printText, shorten, table } from "../print.ts";
 import { localConcealment } from "../session/concealed.ts";
 import { findAll } from "../session/session-list.ts";
-import { ago } from "./words.ts";
+import { formatAge } from "./columns.ts";
 
 /** Events read at once. */
 const PAGE = 1_000;
@@ -110,7 +110,7 @@ async function list(conversations: readonly ConversationEntry[], json: boolean):
   if (conversations.length === 0) return printText("No conversations of agents.\n");
   const now = Date.now();
   const rows = conversations.map(({ session, agent, conversation: { id, title = "-", started_at } }) => [
-    ...[ago(started_at, now), session, agent, id],
+    ...[formatAge(started_at, now), session, agent, id],
     shorten(visibleCell(title), TITLE_CELLS),
   ]);
   await print(table([["BEGAN", "SESSION", "AGENT", "CONVERSATION", "TITLE"], ...rows]));
@@ -129,7 +129,7 @@ function hasWords({ text }: TranscriptMessage, words: readonly string[]): boolea
 
 function matchLines({ session, agent }: ConversationEntry, { role, text, at }: TranscriptMessage): string[] {
   const line = shorten(visibleCell(text), MESSAGE_CELLS);
-  return [ago(at, Date.now()), session, agent, role, line];
+  return [formatAge(at, Date.now()), session, agent, role, line];
 }
 
 function fullMessage({ role, text }: TranscriptMessage): string {

@@ -8,7 +8,7 @@ import type { InputEvent } from "../../keys/types.ts";
 import type { HistoryCommand } from "../../operations/history.ts";
 import { visibleCell } from "../../protocol/harmless-text.ts";
 import { shorten } from "../print.ts";
-import { ago, ending, took } from "./words.ts";
+import { formatAge, formatDuration, formatEnd } from "./columns.ts";
 
 /** Rows without commands: the query, and details of the chosen command. */
 const OTHER_ROWS = 2;
@@ -138,8 +138,8 @@ export function picture(
 
 /** The command's time and result, if there is room beside it. */
 function columns(command: HistoryCommand, cols: number, now: number): string {
-  const exit = ending(command) === "0" ? "" : ending(command).slice(0, EXIT_CELLS);
-  const shown = [ago(command.started_at, now).padStart(WHEN_CELLS), exit.padStart(EXIT_CELLS)];
+  const exit = formatEnd(command) === "0" ? "" : formatEnd(command).slice(0, EXIT_CELLS);
+  const shown = [formatAge(command.started_at, now).padStart(WHEN_CELLS), exit.padStart(EXIT_CELLS)];
   const cellsOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length + 1, 2);
   while (shown.length > 0 && cols - cellsOf(shown) < COMMAND_CELLS) shown.shift();
   return shown.map((text) => `${text} `).join("");
@@ -150,7 +150,10 @@ function details({ commands, selectedIndex }: FilterState): string {
   if (command === undefined) return "Esc cancels";
   const { cwd, session, duration_ms, by } = command;
   const parts = [cwd ?? "", session === null ? "" : `session ${session}`, by === "person" ? "" : by];
-  parts.push(duration_ms === null ? "" : `took ${took(duration_ms)}`, "Enter accepts, Ctrl+F only failed, Esc cancels");
+  parts.push(
+    duration_ms === null ? "" : `took ${formatDuration(duration_ms)}`,
+    "Enter accepts, Ctrl+F only failed, Esc cancels",
+  );
   return visibleCell(parts.filter((part) => part !== "").join(" · "));
 }
 

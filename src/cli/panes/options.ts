@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import type { PaneProgram } from "../../protocol/layout.ts";
 import type { Amount } from "../../protocol/size.ts";
-import { shellText } from "../../shell/words.ts";
+import { shellText } from "../../shell/quoting.ts";
 import { collect, requireOptions, UsageError, variables } from "../arguments.ts";
 
 export interface ProgramOptions {

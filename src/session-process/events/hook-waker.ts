@@ -18,13 +18,13 @@ interface HookWakerPort {
   readonly instance: Instance;
   readonly logger: Pick<Logger, "warn">;
   /** Current hooks and notices of the settings. */
-  settings(): readonly EventConsumer[];
+  eventConsumers(): readonly EventConsumer[];
   /** Hooks given at the session's creation. */
   readonly sessionHooks: readonly OwnedHook[];
 }
 
 export class HookWaker {
-  private starting: Promise<unknown> | null = null;
+  private serverStart: Promise<unknown> | null = null;
   private timer: Timer | null = null;
   private hasBegun = false;
   /** Hooks set at run time, for all sessions. */
@@ -36,8 +36,12 @@ export class HookWaker {
 
   /** The session's own hooks that want an event; null: no hook wants it. */
   hooksFor(event: RecordedEvent): readonly OwnedHook[] | null {
-    const own = [...this.port.sessionHooks, ...this.hooksSetAtRuntime.hooks].filter((hook) => hookMatches(hook, event));
-    return own.length > 0 || this.port.settings().some((each) => isWanted(each, event)) ? own : null;
+    const matchingHooks = [...this.port.sessionHooks, ...this.hooksSetAtRuntime.hooks].filter((hook) =>
+      hookMatches(hook, event),
+    );
+    return matchingHooks.length > 0 || this.port.eventConsumers().some((each) => isWanted(each, event))
+      ? matchingHooks
+      : null;
   }
 
   /** @param append writes an event that a hook wants */
@@ -56,17 +60,17 @@ export class HookWaker {
 
   /** Resolves when no server is being started. */
   async whenStarted(): Promise<void> {
-    await this.starting;
+    await this.serverStart;
   }
 
   private ensureServer(): void {
     const { instance, logger } = this.port;
-    if (this.starting !== null || isServerAlive(instance)) return;
-    this.starting = import("../../launch/server.ts")
+    if (this.serverStart !== null || isServerAlive(instance)) return;
+    this.serverStart = import("../../launch/server.ts")
       .then(({ startServer }) => startServer(instance))
       .catch((error: unknown) => logger.warn("hooks do not run: no server could be started", { error }))
       .finally(() => {
-        this.starting = null;
+        this.serverStart = null;
       });
   }
 }

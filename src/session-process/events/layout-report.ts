@@ -17,17 +17,17 @@ interface LayoutReportPort {
 
 export class LayoutReport {
   /** Windows and panes as last reported. */
-  private windows: readonly WindowInfo[];
+  private reportedWindows: readonly WindowInfo[];
   /** Whether positions may have changed since. */
   private isDue = false;
 
   constructor(private readonly port: LayoutReportPort) {
     const { events } = port.arrangement;
-    this.windows = port.content.windows();
+    this.reportedWindows = port.content.windows();
     events.on("placed", () => {
       this.isDue = true;
     });
-    events.on("settled", () => this.compare(false));
+    events.on("settled", () => this.reportChanges(false));
     for (const change of ["changing", "allEnded"] as const) events.on(change, () => this.flush());
     events.on("paneEnded", ({ pane, exit, isKept }) => {
       this.flush();
@@ -43,16 +43,16 @@ export class LayoutReport {
 
   /** Reports what is due. */
   flush(): void {
-    if (this.isDue) this.compare(true);
+    if (this.isDue) this.reportChanges(true);
   }
 
-  /** @param asKnown skip checking every program */
-  private compare(asKnown: boolean): void {
+  /** @param useCached skip checking every program */
+  private reportChanges(useCached: boolean): void {
     const { session, arrangement, content } = this.port;
     this.isDue = false;
     if (!arrangement.isSplit) return;
-    const before = this.windows;
-    this.windows = content.windows(asKnown);
-    for (const event of layoutChanges(before, this.windows)) session.events.emit("layout", event);
+    const before = this.reportedWindows;
+    this.reportedWindows = content.windows(useCached);
+    for (const event of layoutChanges(before, this.reportedWindows)) session.events.emit("layout", event);
   }
 }

@@ -18,12 +18,12 @@ import type { Settings } from "../../settings/table.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** Times from the last change to checks of state and ports, in ms, and the interval between later ones. */
-const CHECKS_MS = [500, 2_000, 8_000, 30_000] as const;
-const LATER_CHECKS_MS = 60_000;
+const CHECK_DELAYS_MS = [500, 2_000, 8_000, 30_000] as const;
+const LATER_CHECK_INTERVAL_MS = 60_000;
 /** Longest text of a command in the journal, in characters, as in the history. */
 const MAX_COMMAND = 8_192;
 /** States in which a program may act without printing. */
-const busy: ReadonlySet<SessionState> = new Set(["running", "fullscreen"]);
+const activeStates: ReadonlySet<SessionState> = new Set(["running", "fullscreen"]);
 
 interface PaneEventsOptions {
   readonly pane: Pane;
@@ -52,21 +52,21 @@ export function recordPane(options: PaneEventsOptions): Disposable {
     onEnd: () => {},
     onLeave: (id) => void recordable.delete(id),
   });
-  const commandOf = ({ id, command, cwd }: CommandRecord): Pick<EventDetails, "command" | "command_id" | "cwd"> => {
+  const commandFields = ({ id, command, cwd }: CommandRecord): Pick<EventDetails, "command" | "command_id" | "cwd"> => {
     const isKept = settings.history !== "off" && recordable.has(id);
     return { command_id: id, command: isKept ? (command?.slice(0, MAX_COMMAND) ?? null) : null, cwd };
   };
   const stateWatch = new StateWatch(options, record, () => settings.long_command_seconds * 1000);
-  const listening = log.on({
-    started: (begun) => record({ event: "command_started", ...commandOf(begun) }),
+  const logListener = log.on({
+    started: (begun) => record({ event: "command_started", ...commandFields(begun) }),
     finished: (ended) => {
       const { exit_code, signal, duration_ms } = ended;
-      record({ event: "command_finished", ...commandOf(ended), exit_code, signal, duration_ms });
+      record({ event: "command_finished", ...commandFields(ended), exit_code, signal, duration_ms });
       recordable.delete(ended.id);
     },
   });
   const { events } = pane;
-  const ends = [
+  const unsubscribers = [
     events.on("bell", () => record({ event: "bell" })),
     events.on("title", (title) => record({ event: "title_changed", title })),
     events.on("attention", (attention) => {
@@ -78,8 +78,8 @@ export function recordPane(options: PaneEventsOptions): Disposable {
   ];
   return {
     [Symbol.dispose]() {
-      for (const end of ends) end();
-      listening[Symbol.dispose]();
+      for (const end of unsubscribers) end();
+      logListener[Symbol.dispose]();
       history[Symbol.dispose]();
       stateWatch[Symbol.dispose]();
     },
@@ -87,8 +87,8 @@ export function recordPane(options: PaneEventsOptions): Disposable {
 }
 
 class StateWatch implements Disposable {
-  private readonly alarm = new Alarm(systemClock, () => this.ring());
-  private readonly processes: KnownProcesses;
+  private readonly alarm = new Alarm(systemClock, () => this.onAlarm());
+  private readonly ownProcesses: KnownProcesses;
   private changedAt = 0;
   private checkCount = 0;
   private state: SessionState = "running";
@@ -104,7 +104,7 @@ class StateWatch implements Disposable {
   ) {
     const { pane } = options;
     this.pane = pane;
-    this.processes = new KnownProcesses({
+    this.ownProcesses = new KnownProcesses({
       since: null,
       foreground: () => pane.pid,
       get pid() {
@@ -118,18 +118,18 @@ class StateWatch implements Disposable {
     this.changedAt = systemClock.now();
     this.checkCount = 0;
     this.isQuiet = false;
-    this.alarm.set(this.changedAt + CHECKS_MS[0]);
+    this.alarm.set(this.changedAt + CHECK_DELAYS_MS[0]);
   }
 
   [Symbol.dispose](): void {
     this.alarm.clear();
   }
 
-  private ring(): void {
+  private onAlarm(): void {
     const { pane } = this;
     if (pane.exit !== null) return;
     const now = systemClock.now();
-    const due = this.changedAt + CHECKS_MS[0];
+    const due = this.changedAt + CHECK_DELAYS_MS[0];
     if (now < due) {
       this.alarm.set(due);
       return;
@@ -137,12 +137,15 @@ class StateWatch implements Disposable {
     this.check(now);
     // A background job may begin to listen.
     const hasJobs = this.checkCount < 2 && (platform().listeners?.children(pane.pid ?? 0).length ?? 0) > 0;
-    if (!busy.has(this.state) && !hasJobs) return;
+    if (!activeStates.has(this.state) && !hasJobs) return;
     const quietAt = this.isQuiet ? Number.POSITIVE_INFINITY : this.changedAt + this.quietMs();
     this.checkCount++;
-    const fixed = CHECKS_MS[this.checkCount];
+    const nextCheckMs = CHECK_DELAYS_MS[this.checkCount];
     this.alarm.set(
-      Math.min(quietAt, fixed === undefined ? now + LATER_CHECKS_MS : Math.max(now + 1, this.changedAt + fixed)),
+      Math.min(
+        quietAt,
+        nextCheckMs === undefined ? now + LATER_CHECK_INTERVAL_MS : Math.max(now + 1, this.changedAt + nextCheckMs),
+      ),
     );
   }
 
@@ -161,7 +164,7 @@ class StateWatch implements Disposable {
 
   private checkPorts(): void {
     const before = this.ports;
-    const now = new PortScan().ownPorts(this.processes);
+    const now = new PortScan().ownPorts(this.ownProcesses);
     if (now === null) return;
     this.ports = now;
     for (const [port, program] of now) if (!before.has(port)) this.record({ event: "port_opened", port, program });

@@ -11,31 +11,34 @@ import { Connection } from "../../wire/connection.ts";
 /** Each rejects with the error of its operation, or when the session's process does not answer. */
 export interface PaneQuestions {
   /** Resolves when the question ends. @returns how */
-  ask(asked: Ask, pane: string): Promise<string | null>;
+  ask(question: Ask, pane: string): Promise<string | null>;
   /** The open questions for a secret of a pane. */
-  secrets(pane: string): Promise<readonly { readonly ask_id: string; readonly asked_by: string }[]>;
+  secretQuestions(pane: string): Promise<readonly { readonly ask_id: string; readonly asked_by: string }[]>;
   cancel(id: string): Promise<unknown>;
   /** Number of people who can answer. */
-  people(): Promise<number>;
+  countPeople(): Promise<number>;
 }
 
 const ASKER = "wsh";
 const context = { caller: { kind: "cli", id: `password:${process.pid}`, name: ASKER, connected: true } } as const;
 
-export function ownQuestions(questions: Pick<Questions, "ask" | "cancel" | "list" | "personPresence">): PaneQuestions {
+export function localQuestions(
+  questions: Pick<Questions, "ask" | "cancel" | "list" | "personPresence">,
+): PaneQuestions {
   return {
     async ask(asked, pane) {
       const asker = { id: null, label: ASKER };
       return (await questions.ask(asked, asker, pane, new AbortController().signal)).decided_by ?? null;
     },
-    secrets: async (pane) => questions.list().filter(({ kind, pane_id }) => kind === "secret" && pane_id === pane),
+    secretQuestions: async (pane) =>
+      questions.list().filter(({ kind, pane_id }) => kind === "secret" && pane_id === pane),
     cancel: async (id) => questions.cancel(id),
-    people: async () => questions.personPresence().people,
+    countPeople: async () => questions.personPresence().people,
   };
 }
 
 /** @param session number of the session */
-export function questionsOf(instance: Instance, session: number): PaneQuestions {
+export function questionsOfSession(instance: Instance, session: number): PaneQuestions {
   const call = async <N extends OperationName>(
     name: N,
     input: unknown,
@@ -54,11 +57,11 @@ export function questionsOf(instance: Instance, session: number): PaneQuestions 
   };
   return {
     ask: async (asked, pane) => (await call("ask", asked, pane)).decided_by ?? null,
-    async secrets(pane) {
+    async secretQuestions(pane) {
       return (await call("ask.list", {})).filter(({ kind, pane_id }) => kind === "secret" && pane_id === pane);
     },
     cancel: (ask_id) => call("ask.cancel", { ask_id }),
-    people: async () => (await call("ask.person", {})).people,
+    countPeople: async () => (await call("ask.person", {})).people,
   };
 }
 

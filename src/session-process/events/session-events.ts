@@ -17,8 +17,10 @@ export function recordSession(session: Session, recorder: Recorder, isRestored: 
   );
   events.on("layout", (event) => recorder.record(event));
   events.on("warned", ({ at: ends_at, why: reason }) => recorder.record({ event: "session_ending", ends_at, reason }));
-  events.on("exited", (exit) => recorder.record({ event: "session_exited", ...endOf(exit) }));
-  events.on("destroyed", ({ reason, exit }) => recorder.record({ event: "session_destroyed", reason, ...endOf(exit) }));
+  events.on("exited", (exit) => recorder.record({ event: "session_exited", ...exitFields(exit) }));
+  events.on("destroyed", ({ reason, exit }) =>
+    recorder.record({ event: "session_destroyed", reason, ...exitFields(exit) }),
+  );
   events.on("resized", ({ rows, cols }) => recorder.record({ event: "session_resized", rows, cols }));
   events.on("viewer", ({ event, viewer }) => {
     const { rows, cols } = viewer.size;
@@ -31,7 +33,7 @@ export function recordSession(session: Session, recorder: Recorder, isRestored: 
       recorder.record({ event: "question_answered", ask_id, pane, decided_by: end });
       return;
     }
-    const words = question.question.slice(0, MAX_QUESTION);
+    const questionText = question.question.slice(0, MAX_QUESTION);
     const choices = question.kind === "choice" ? { choices: [...question.choices] } : {};
     const { kind } = question;
     recorder.record({
@@ -39,13 +41,13 @@ export function recordSession(session: Session, recorder: Recorder, isRestored: 
       ask_id,
       pane,
       kind,
-      question: words,
+      question: questionText,
       ...choices,
       asked_by,
     });
   });
 }
 
-function endOf({ code, signal }: PtyExit): { exit_code: number | null; signal: string | null } {
+function exitFields({ code, signal }: PtyExit): { exit_code: number | null; signal: string | null } {
   return { exit_code: code, signal };
 }

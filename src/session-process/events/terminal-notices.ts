@@ -16,7 +16,7 @@ import { Connection } from "../../wire/connection.ts";
 
 const MINUTE_MS = 60_000;
 /** Longest wait for another session's process, in ms. */
-const ANSWER_MS = 2_000;
+const MAX_ANSWER_MS = 2_000;
 /** Maximum notices on their way to other sessions: further ones are dropped. */
 const MAX_PENDING = 16;
 
@@ -33,57 +33,58 @@ interface TerminalNoticesPort {
 export class TerminalNotices {
   /** Times of the notices of the last minute, by table, in ms. */
   private readonly recentTimes = new WeakMap<Notify, number[]>();
-  private pending = 0;
+  private pendingCount = 0;
 
   constructor(private readonly port: TerminalNoticesPort) {}
 
-  happened(event: RecordedEvent): void {
+  handleEvent(event: RecordedEvent): void {
     const { settings, session, notices } = this.port;
     for (const notify of notices()) {
       const notice = notify.way === "terminals" ? noticeFor(notify, event) : null;
       if (notice === null) continue;
-      if (!this.spend(notify)) return;
+      if (!this.countNotice(notify)) return;
       const { title, text } = settings.notify_text === "none" ? bareNotice(notice) : notice;
-      const words = text === "" ? title : `${title}: ${text}`;
-      for (const viewer of isTold(notice, settings) ? [] : session.viewers.all) {
+      const noticeText = text === "" ? title : `${title}: ${text}`;
+      for (const viewer of isReportedOtherwise(notice, settings) ? [] : session.viewers.all) {
         const { focus, notifications } = viewer;
         const { notifies, shows } = notifications;
-        const isShown = event.form !== undefined && shows.includes(event.form);
-        if (!isShown && !focus.looksAt(event.pane ?? "")) viewer.alert(attentionFor(notifies, "", words));
+        const isShownByTerminal = event.form !== undefined && shows.includes(event.form);
+        if (!isShownByTerminal && !focus.looksAt(event.pane ?? ""))
+          viewer.alert(attentionFor(notifies, "", noticeText));
       }
-      void this.tellOthers(words);
+      void this.notifyOtherSessions(noticeText);
       return;
     }
   }
 
   /** @returns whether the table allows another notice now */
-  private spend(notify: Notify): boolean {
+  private countNotice(notify: Notify): boolean {
     const now = performance.now();
     const times = (this.recentTimes.get(notify) ?? []).filter((at) => at > now - MINUTE_MS);
-    const isFree = times.length < notify.a_minute;
-    this.recentTimes.set(notify, isFree ? [...times, now] : times);
-    return isFree;
+    const isAllowed = times.length < notify.a_minute;
+    this.recentTimes.set(notify, isAllowed ? [...times, now] : times);
+    return isAllowed;
   }
 
   /** Never rejects: a session that does not answer, or of another version, shows nothing. */
-  private async tellOthers(text: string): Promise<void> {
-    if (this.pending >= MAX_PENDING) return;
-    this.pending++;
+  private async notifyOtherSessions(text: string): Promise<void> {
+    if (this.pendingCount >= MAX_PENDING) return;
+    this.pendingCount++;
     const { instance, session, logger } = this.port;
     try {
-      const others = listSessions(instance).filter((each) => !each.ended && `@s${each.session}` !== session.id);
-      await Promise.all(others.map(({ socket }) => sendNotice(socket, text).catch(() => {})));
+      const otherSessions = listSessions(instance).filter((each) => !each.ended && `@s${each.session}` !== session.id);
+      await Promise.all(otherSessions.map(({ socket }) => sendNotice(socket, text).catch(() => {})));
     } catch (error) {
       logger.warn("a notice reaches no terminal of other sessions: they cannot be listed", { error });
     } finally {
-      this.pending--;
+      this.pendingCount--;
     }
   }
 }
 
 async function sendNotice(socket: string, text: string): Promise<void> {
-  const { connection, hello } = await Connection.open(socket, "cli", {}, ANSWER_MS);
-  const timer = setTimeout(() => connection.close(), ANSWER_MS);
+  const { connection, hello } = await Connection.open(socket, "cli", {}, MAX_ANSWER_MS);
+  const timer = setTimeout(() => connection.close(), MAX_ANSWER_MS);
   try {
     if ((hello.info?.attached ?? 0) > 0) await connection.request("peer.notice", { text }, context);
   } finally {
@@ -92,7 +93,10 @@ async function sendNotice(socket: string, text: string): Promise<void> {
   }
 }
 
-function isTold({ kind }: Notice, { alert, alert_for, agent_alert }: TerminalNoticesPort["settings"]): boolean {
+function isReportedOtherwise(
+  { kind }: Notice,
+  { alert, alert_for, agent_alert }: TerminalNoticesPort["settings"],
+): boolean {
   if (kind === "agent") return agent_alert !== "off";
   return kind === "command" && alert !== "off" && alert_for.includes("finished");
 }

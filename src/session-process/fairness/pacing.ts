@@ -10,14 +10,14 @@ import { type ProcessorTime, processorTime, waitedLong } from "../../platform/pr
 const BURST_MS = 8;
 const FIRST_PAUSE_MS = 4;
 /** Longest pause, in ms; one read per pause (`QUANTUM_BYTES`) still passes half a megabyte a second. */
-const LONGEST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 500;
 /**
  * Pauses grow when the session process waited this many times longer than it ran. Beside one busy program per processor
  * it waits three times as long, having less weight, and must not pause: only a crowd makes others wait.
  */
-const SHORT = 6;
-const GROWTH = 1.5;
-const DECAY = 0.9;
+const CROWD_WAIT_RATIO = 6;
+const PAUSE_GROWTH = 1.5;
+const PAUSE_DECAY = 0.9;
 
 export class FloodPace {
   private timer: Timer | null = null;
@@ -25,46 +25,46 @@ export class FloodPace {
   private pauseMs = 0;
   private lastProcessorTime: ProcessorTime | null = null;
 
-  /** @param hold stops reading until it is disposed */
+  /** @param holdOutput stops reading until it is disposed */
   constructor(
-    private readonly hold: () => OutputHold,
-    private readonly time: () => ProcessorTime | null = processorTime,
+    private readonly holdOutput: () => OutputHold,
+    private readonly readProcessorTime: () => ProcessorTime | null = processorTime,
   ) {}
 
   /** Idempotent, like `end`. */
   begin(): void {
     if (this.timer !== null) return;
-    this.lastProcessorTime = this.time();
-    if (this.lastProcessorTime !== null) this.timer = setTimeout(() => this.burstOver(), BURST_MS);
+    this.lastProcessorTime = this.readProcessorTime();
+    if (this.lastProcessorTime !== null) this.timer = setTimeout(() => this.endBurst(), BURST_MS);
   }
 
   end(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
     this.pauseMs = 0;
-    this.goOn();
+    this.resumeOutput();
   }
 
-  private burstOver(): void {
-    const now = this.time();
+  private endBurst(): void {
+    const now = this.readProcessorTime();
     const { lastProcessorTime } = this;
     if (now === null || lastProcessorTime === null) {
       this.end();
       return;
     }
     this.lastProcessorTime = now;
-    const isShort = waitedLong(lastProcessorTime, now, SHORT);
-    const longer = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, this.pauseMs * GROWTH));
-    const shorter = this.pauseMs > 1 ? this.pauseMs * DECAY : 0;
-    this.pauseMs = isShort ? longer : shorter;
-    if (this.pauseMs > 0) this.outputHold = this.hold();
+    const isCrowded = waitedLong(lastProcessorTime, now, CROWD_WAIT_RATIO);
+    const longerPauseMs = Math.min(MAX_PAUSE_MS, Math.max(FIRST_PAUSE_MS, this.pauseMs * PAUSE_GROWTH));
+    const shorterPauseMs = this.pauseMs > 1 ? this.pauseMs * PAUSE_DECAY : 0;
+    this.pauseMs = isCrowded ? longerPauseMs : shorterPauseMs;
+    if (this.pauseMs > 0) this.outputHold = this.holdOutput();
     this.timer = setTimeout(() => {
-      this.goOn();
-      this.timer = setTimeout(() => this.burstOver(), BURST_MS);
+      this.resumeOutput();
+      this.timer = setTimeout(() => this.endBurst(), BURST_MS);
     }, this.pauseMs);
   }
 
-  private goOn(): void {
+  private resumeOutput(): void {
     this.outputHold?.[Symbol.dispose]();
     this.outputHold = null;
   }

@@ -15,7 +15,7 @@ import { setGroupNice, takeShortTurns } from "../../platform/scheduling.ts";
 import type { FloodPace } from "./pacing.ts";
 
 /** Interval between two measurements of the rate during output, in ms. */
-const WINDOW_MS = 250;
+const MEASURE_WINDOW_MS = 250;
 /** Bytes in a window that count as a flood: 512 KB a second, the rate of one flood among many. */
 const FLOOD_BYTES = 128 * 1024;
 /** A window with fewer bytes ends the flood: a session that yields gets less through. */
@@ -33,26 +33,26 @@ const USUAL_NICE = 0;
  * flood alone waits up to twice as long as it runs, for the kernel's own workers; of four each waits 3 times as long,
  * of eight 5, of 16 ten (measured).
  */
-const CROWD = 4;
+const CROWD_WAIT_RATIO = 4;
 
 export class FloodPriority {
   private timer: Timer | null = null;
-  private bytes = 0;
+  private windowBytes = 0;
   /** Windows that belonged to a flood, and later ones that did not, while it yields. */
   private floodWindows = 0;
   private calmWindows = 0;
   private nice = USUAL_NICE;
-  private requests = 0;
-  private time = processorTime();
+  private pendingRequests = 0;
+  private lastProcessorTime = processorTime();
   /** Windows since others last crowded the processors. */
   private windowsSinceCrowd = PATIENCE_WINDOWS;
 
   /**
-   * @param attended whether a person is watching, and would have to wait
+   * @param isAttended whether a person is watching, and would have to wait
    * @param prepare work that is better done before throttling
    */
   constructor(
-    private readonly attended: () => boolean,
+    private readonly isAttended: () => boolean,
     private readonly prepare: () => void,
     private readonly pace: Pick<FloodPace, "begin" | "end">,
   ) {
@@ -60,37 +60,39 @@ export class FloodPriority {
   }
 
   /** Counts a request as pending, which ends throttling. @returns the function to call when it is answered */
-  requestPending(): () => void {
-    this.requests++;
+  beginRequest(): () => void {
+    this.pendingRequests++;
     this.setNice(USUAL_NICE);
     this.unthrottle();
     return () => {
-      this.requests--;
+      this.pendingRequests--;
     };
   }
 
   /** Output was parsed. Runs per chunk; the timer runs only during much output. */
-  count(bytes: number): void {
-    this.bytes += bytes;
-    if (this.timer !== null || this.bytes < FLOOD_BYTES) return;
-    this.bytes = 0;
-    this.time = processorTime();
-    this.timer = setInterval(() => this.checkLoad(), WINDOW_MS);
+  countOutput(bytes: number): void {
+    this.windowBytes += bytes;
+    if (this.timer !== null || this.windowBytes < FLOOD_BYTES) return;
+    this.windowBytes = 0;
+    this.lastProcessorTime = processorTime();
+    this.timer = setInterval(() => this.checkLoad(), MEASURE_WINDOW_MS);
   }
 
   private checkLoad(): void {
-    const yields = this.nice !== USUAL_NICE;
-    const flows = this.bytes >= (yields ? CALM_BYTES : FLOOD_BYTES);
-    this.bytes = 0;
+    const wasThrottled = this.nice !== USUAL_NICE;
+    const isFlooding = this.windowBytes >= (wasThrottled ? CALM_BYTES : FLOOD_BYTES);
+    this.windowBytes = 0;
     // A window of a throttled session may contain nothing but a pause.
-    this.calmWindows = flows || !yields ? 0 : this.calmWindows + 1;
-    const isFloodLasting = flows || (this.calmWindows > 0 && this.calmWindows < PATIENCE_WINDOWS);
-    this.floodWindows = flows ? this.floodWindows + 1 : isFloodLasting ? this.floodWindows : 0;
+    this.calmWindows = isFlooding || !wasThrottled ? 0 : this.calmWindows + 1;
+    const isFloodLasting = isFlooding || (this.calmWindows > 0 && this.calmWindows < PATIENCE_WINDOWS);
+    this.floodWindows = isFlooding ? this.floodWindows + 1 : isFloodLasting ? this.floodWindows : 0;
     if (this.floodWindows === 1) this.prepare();
-    const before = this.time;
-    this.time = processorTime();
-    this.windowsSinceCrowd = waitedLong(before, this.time, CROWD) ? 0 : this.windowsSinceCrowd + 1;
-    const mayThrottle = this.windowsSinceCrowd < PATIENCE_WINDOWS && !this.attended() && this.requests === 0;
+    const previousTime = this.lastProcessorTime;
+    this.lastProcessorTime = processorTime();
+    this.windowsSinceCrowd = waitedLong(previousTime, this.lastProcessorTime, CROWD_WAIT_RATIO)
+      ? 0
+      : this.windowsSinceCrowd + 1;
+    const mayThrottle = this.windowsSinceCrowd < PATIENCE_WINDOWS && !this.isAttended() && this.pendingRequests === 0;
     const isThrottled = this.floodWindows >= PATIENCE_WINDOWS && mayThrottle;
     const nice = isThrottled ? THROTTLED_NICE : USUAL_NICE;
     const changed = this.setNice(nice);

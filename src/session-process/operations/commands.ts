@@ -25,20 +25,20 @@ import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import { receiptKey, receiptOf, witnessOf } from "../receipts.ts";
 import type { PaneHandlers } from "./context.ts";
 import { decisionOf } from "./decision.ts";
-import { offer } from "./offer.ts";
-import { commandOutput, output } from "./output-page.ts";
-import { requireOwnPlace } from "./own-place.ts";
+import { offerLine } from "./offer.ts";
+import { commandOutput, getOutput } from "./output-page.ts";
 import { run } from "./run.ts";
-import { disorderOf } from "./shown-screen.ts";
+import { disorderOf } from "./screen.ts";
+import { requireSameContext } from "./session-context.ts";
 import { stepOutput, withPortHolder } from "./step-output.ts";
 import { searchStored } from "./wait-stored.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
-const TYPING_MS = 3_000;
+const TYPING_WINDOW_MS = 3_000;
 /** Bytes of a command's output returned with its end. */
-const SHORT_OUTPUT = 1_024;
+const SHORT_OUTPUT_BYTES = 1_024;
 /** Time for a program to end after it was interrupted or killed at its deadline, in ms. */
-const STOP_MS = 2_000;
+const MAX_STOP_MS = 2_000;
 
 export const commandHandlers: Pick<
   PaneHandlers,
@@ -57,15 +57,15 @@ export const commandHandlers: Pick<
   | "commands.receipt"
   | "receipt.key"
 > = {
-  run: reporting(run),
-  "prompt.offer": offer,
-  exec: reporting(exec),
-  "process.wait": reporting(processWait),
-  wait: reporting(wait),
-  "commands.result": reporting(result),
+  run: reportingEnd(run),
+  "prompt.offer": offerLine,
+  exec: reportingEnd(exec),
+  "process.wait": reportingEnd(processWait),
+  wait: reportingEnd(wait),
+  "commands.result": reportingEnd(commandResult),
   "commands.stop": stopCommand,
-  "output.get": output,
-  "status.get": status,
+  "output.get": getOutput,
+  "status.get": getStatus,
   "commands.list": (pane, { limit }) => {
     const records = pane.commands.log.list();
     return records.slice(Math.max(0, records.length - limit));
@@ -77,11 +77,11 @@ export const commandHandlers: Pick<
 };
 
 async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerContext): Promise<OperationOutput<"wait">> {
-  const { program, askIds: asked } = splitConditions(input.any_of);
-  if (asked.length === 0) return waitForProgram(pane, program, input, context);
+  const { program, askIds } = splitConditions(input.any_of);
+  if (askIds.length === 0) return waitForProgram(pane, program, input, context);
   const { questions, session } = context;
-  const first = await waitForAnswer(questions, {
-    ids: asked,
+  const answer = await waitForAnswer(questions, {
+    ids: askIds,
     maxWaitMs: input.max_wait_ms,
     signal: context.signal,
     session,
@@ -93,8 +93,8 @@ async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerCont
             return outcome.decided_by === "timeout" || outcome.decided_by === "cancelled" ? null : outcome;
           },
   });
-  if (first !== null && "other" in first) return first.other;
-  const decision = first === null ? { decided_by: "timeout" as const } : { decided_by: "answer" as const, ...first };
+  if (answer !== null && "other" in answer) return answer.other;
+  const decision = answer === null ? { decided_by: "timeout" as const } : { decided_by: "answer" as const, ...answer };
   return { session, ...decision, state: pane.state(), output_cursor: pane.giveCursor() };
 }
 
@@ -104,22 +104,27 @@ async function waitForProgram(
   input: ParsedInput<"wait">,
   context: HandlerContext,
 ): Promise<OperationOutput<"wait">> {
-  const { since: given } = input;
+  const { since: givenSince } = input;
   const since =
-    typeof given === "object" ? (given[context.session] ?? given[pane.id] ?? given[context.sessionId]) : given;
+    typeof givenSince === "object"
+      ? (givenSince[context.session] ?? givenSince[pane.id] ?? givenSince[context.sessionId])
+      : givenSince;
   const unsaved = unsavedSince(pane.text, since);
   const anyOf = program.map(conditionsFor(context.leasedPort));
   const { signal } = context;
-  const isGone = since !== undefined && droppedSince(pane, since, 0) > 0;
-  const stored = isGone ? await searchStored(pane, anyOf, since, signal) : { outcome: null, searchedLines: 0 };
+  const hasDroppedLines = since !== undefined && droppedSince(pane, since, 0) > 0;
+  const storedSearch = hasDroppedLines
+    ? await searchStored(pane, anyOf, since, signal)
+    : { outcome: null, searchedLines: 0 };
   const maxWaitMs = input.max_wait_ms;
   const outcome =
-    stored.outcome ?? (await pane.commands.wait({ anyOf, commandId: input.command_id, since, maxWaitMs, signal }));
+    storedSearch.outcome ??
+    (await pane.commands.wait({ anyOf, commandId: input.command_id, since, maxWaitMs, signal }));
   const { command } = outcome;
-  const unseen = outcome.decidedBy === "timeout" ? droppedSince(pane, since, stored.searchedLines) : 0;
-  const count = unseen === Number.POSITIVE_INFINITY ? "some" : unseen;
+  const unsearchedLines = outcome.decidedBy === "timeout" ? droppedSince(pane, since, storedSearch.searchedLines) : 0;
+  const count = unsearchedLines === Number.POSITIVE_INFINITY ? "some" : unsearchedLines;
   const warning = `${count} lines since the cursor have left the history and were not searched: grep a command's output by its id`;
-  const warnings = [...(outcome.warnings ?? []), ...unsaved, ...(unseen > 0 ? [warning] : [])];
+  const warnings = [...(outcome.warnings ?? []), ...unsaved, ...(unsearchedLines > 0 ? [warning] : [])];
   // A cursor at the end of the output is returned with its screen.
   if (outcome.match === undefined && outcome.outputCursor === pane.outputCursor)
     await pane.terminal.whenAtRest(() => pane.giveCursor());
@@ -143,21 +148,21 @@ function droppedSince({ text, terminal }: Pane, since: number | undefined, searc
 function shortOutput(pane: Pane, { id }: CommandRecord): { output?: string; omitted_lines?: number } {
   const output = pane.commands.log.output(id);
   if (output === null) return {};
-  const { text, omittedLines } = cutOutput(output, SHORT_OUTPUT);
+  const { text, omittedLines } = cutOutput(output, SHORT_OUTPUT_BYTES);
   return { output: text, ...(omittedLines === 0 ? {} : { omitted_lines: omittedLines }) };
 }
 
 async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerContext): Promise<OperationOutput<"exec">> {
-  const requested = stepsOf(input);
-  const filters = await stepFilters(input, requested);
+  const requestedSteps = stepsOf(input);
+  const filters = await stepFilters(input, requestedSteps);
   const { signal } = context;
-  requireOwnPlace(pane, context.session, input);
+  requireSameContext(pane, context.session, input);
   if (input.port !== undefined && context.leasedPort === null) {
     throw new WshError("invalid_request", `'port' is for a new session: '${context.session}' exists, without one`);
   }
   const witness = witnessOf(pane);
   const outcome = await pane.commands.exec({
-    steps: requested,
+    steps: requestedSteps,
     stopOnError: input.stop_on_error,
     maxWaitMs: input.max_wait_ms,
     askingMs: input.asking_ms,
@@ -185,13 +190,18 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
       return filter === undefined ? stepResult : stepOutput(pane, stepResult, filter, limit, signal);
     }),
   );
-  const noted = warnings.length === 0 ? {} : { warnings: [...warnings] };
+  const warningFields = warnings.length === 0 ? {} : { warnings: [...warnings] };
   if (input.steps !== undefined) {
-    return { session: context.session, output_cursor: pane.giveCursor(), steps: [...steps], ...noted };
+    return { session: context.session, output_cursor: pane.giveCursor(), steps: [...steps], ...warningFields };
   }
-  const [only] = steps;
-  if (only === undefined) throw new WshError("internal_error", "exec did not run any steps");
-  return { ...(decision === null ? {} : decisionOf(decision)), ...only, ...noted, session: context.session };
+  const [onlyStep] = steps;
+  if (onlyStep === undefined) throw new WshError("internal_error", "exec did not run any steps");
+  return {
+    ...(decision === null ? {} : decisionOf(decision)),
+    ...onlyStep,
+    ...warningFields,
+    session: context.session,
+  };
 }
 
 /** The pane's own program as a command, from its start to its end: all its output counts. */
@@ -201,28 +211,28 @@ async function processWait(
   context: HandlerContext,
 ): Promise<OperationOutput<"process.wait">> {
   const { signal } = context;
-  const started = pane.commands.log.last();
+  const startedCommand = pane.commands.log.last();
   const { until } = input;
   await stepFilters(input, [{}]);
-  const asked = new AbortController();
+  const askingAborter = new AbortController();
   const leavesAsking = input.asking_ms !== undefined && input.on_timeout === "leave" && until === undefined;
-  using _asking = leavesAsking ? pane.commands.onAsking(input.asking_ms ?? 0, () => asked.abort()) : null;
-  const waited = await pane.commands.wait({
+  using _asking = leavesAsking ? pane.commands.onAsking(input.asking_ms ?? 0, () => askingAborter.abort()) : null;
+  const waitOutcome = await pane.commands.wait({
     anyOf: [
       ...(until ?? []).map(conditionsFor(context.leasedPort)),
       { type: until === undefined ? "exited" : "command_finished" },
     ],
-    commandId: until === undefined ? undefined : started?.id,
-    since: until === undefined ? undefined : started?.output_start,
+    commandId: until === undefined ? undefined : startedCommand?.id,
+    since: until === undefined ? undefined : startedCommand?.output_start,
     maxWaitMs: input.max_wait_ms,
-    signal: AbortSignal.any([signal, asked.signal]),
+    signal: AbortSignal.any([signal, askingAborter.signal]),
   });
-  const isLeft = waited.decidedBy === "cancelled" && asked.signal.aborted && !signal.aborted;
-  const outcome = isLeft ? { ...waited, decidedBy: "timeout" as const } : waited;
-  const over = pane.exit !== null;
+  const isLeftAsking = waitOutcome.decidedBy === "cancelled" && askingAborter.signal.aborted && !signal.aborted;
+  const outcome = isLeftAsking ? { ...waitOutcome, decidedBy: "timeout" as const } : waitOutcome;
+  const hadEnded = pane.exit !== null;
   // A background call has no waiting caller, however soon the program ends.
   if (input.max_wait_ms === 0 || until !== undefined) pane.lifetime.noteAbandoned();
-  if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.noteAbandoned();
+  if (!hadEnded && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.noteAbandoned();
   if (outcome.decidedBy === "cancelled")
     throw new WshError("cancelled", "the wait was cancelled; the program keeps running");
   if (outcome.decidedBy === "timeout" && input.on_timeout !== "leave") await stopProgram(pane, input.on_timeout);
@@ -231,13 +241,13 @@ async function processWait(
   const retained = (record === null ? null : pane.commands.log.output(record.id)) ?? { head: [], tail: [], omitted: 0 };
   const { exit } = pane;
   const { output_limit: limit = DEFAULT_OUTPUT_LIMIT } = input;
-  const runsOn = until !== undefined && exit === null;
-  const cut = runsOn ? cutToEnd(retained, input.output_limit ?? READY_OUTPUT_LIMIT) : cutOutput(retained, limit);
+  const keepsRunning = until !== undefined && exit === null;
+  const cut = keepsRunning ? cutToEnd(retained, input.output_limit ?? READY_OUTPUT_LIMIT) : cutOutput(retained, limit);
   const stopped = input.on_timeout === "interrupt" ? "interrupted" : "killed";
   const warnings = [...(outcome.warnings ?? []), ...(record?.warnings ?? [])];
   const timedOut = exit === null && outcome.decidedBy === "timeout" && input.max_wait_ms > 0;
   const step: StepResult = {
-    state: exit === null ? "running" : over ? "finished" : stopped,
+    state: exit === null ? "running" : hadEnded ? "finished" : stopped,
     exit_code: exit?.code ?? null,
     signal: exit?.signal ?? null,
     output: cut.text,
@@ -248,45 +258,48 @@ async function processWait(
     output_cursor: pane.outputCursor,
     ...(warnings.length === 0 ? {} : { warnings }),
   };
-  const whole = timedOut ? stillRunning(step, pane.commands.state(), input.on_timeout) : step;
+  const fullStep = timedOut ? stillRunning(step, pane.commands.state(), input.on_timeout) : step;
   return {
     ...(until === undefined ? {} : decisionOf(outcome)),
-    ...readable(pane, await withRequestedOutput(pane, whole, input, context), input.extend),
+    ...withReadableUntil(pane, await withRequestedOutput(pane, fullStep, input, context), input.extend),
   };
 }
 
 /** The result of one command in exec's form, for a caller that has followed it itself. */
-async function result(
+async function commandResult(
   pane: Pane,
   input: ParsedInput<"commands.result">,
   context: HandlerContext,
 ): Promise<OperationOutput<"commands.result">> {
   const { id, stopped, output_limit: limit = DEFAULT_OUTPUT_LIMIT } = input;
   const record = pane.commands.log.require(id);
-  const given = await pane.commands.result(record, stopped ?? "finished", limit);
-  const how = stopped === undefined ? "leave" : stopped === "killed" ? "kill" : "interrupt";
-  const step = record.state === "running" ? stillRunning(given, pane.commands.state(), how) : given;
-  const whole = pane.runsOneCommand ? { ...step, cwd: pane.startCwd } : step;
-  return { ...readable(pane, await withRequestedOutput(pane, whole, input, context), true), session: context.session };
+  const commandStep = await pane.commands.result(record, stopped ?? "finished", limit);
+  const onTimeout = stopped === undefined ? "leave" : stopped === "killed" ? "kill" : "interrupt";
+  const step = record.state === "running" ? stillRunning(commandStep, pane.commands.state(), onTimeout) : commandStep;
+  const fullStep = pane.runsOneCommand ? { ...step, cwd: pane.startCwd } : step;
+  return {
+    ...withReadableUntil(pane, await withRequestedOutput(pane, fullStep, input, context), true),
+    session: context.session,
+  };
 }
 
 /** With the requested part of the output. */
 async function withRequestedOutput(
   pane: Pane,
-  given: StepResult,
+  result: StepResult,
   input: ParsedInput<"commands.result" | "process.wait">,
   context: HandlerContext,
 ): Promise<StepResult> {
   const [filter] = await stepFilters(input, [{}]);
-  const step = await withPortHolder(pane, given, context);
-  if (filter === undefined) return step;
-  return stepOutput(pane, step, filter, input.output_limit ?? DEFAULT_OUTPUT_LIMIT, context.signal);
+  const withHolder = await withPortHolder(pane, result, context);
+  if (filter === undefined) return withHolder;
+  return stepOutput(pane, withHolder, filter, input.output_limit ?? DEFAULT_OUTPUT_LIMIT, context.signal);
 }
 
 /**
  * States until when an ended program's separate session can be read, and extends that time if the result is partial.
  */
-function readable(pane: Pane, result: StepResult, extend: boolean): StepResult {
+function withReadableUntil(pane: Pane, result: StepResult, extend: boolean): StepResult {
   if (pane.exit !== null && extend && isPartial(result)) pane.lifetime.noteAbandoned();
   const { readableUntil } = pane.lifetime;
   return readableUntil === null ? result : { ...result, readable_until: new Date(readableUntil).toISOString() };
@@ -295,7 +308,7 @@ function readable(pane: Pane, result: StepResult, extend: boolean): StepResult {
 /** Ends the pane's own program and waits for its end, unless it ignores the signals. */
 async function stopProgram(pane: Pane, how: "interrupt" | "kill"): Promise<void> {
   pane.signal(how === "interrupt" ? "SIGINT" : "SIGKILL", "foreground");
-  const { decidedBy } = await pane.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: STOP_MS });
+  const { decidedBy } = await pane.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: MAX_STOP_MS });
   if (decidedBy === "timeout") pane.lifetime.noteAbandoned();
 }
 
@@ -312,28 +325,28 @@ async function stopCommand(
 }
 
 /** Adds the program's end to the answer, if it has ended. */
-function reporting<I, O>(
+function reportingEnd<I, O>(
   handler: (pane: Pane, input: I, context: HandlerContext) => Promise<O>,
 ): (pane: Pane, input: I, context: HandlerContext) => Promise<O> {
   return (pane, input, context) => handler(pane, input, context).finally(() => pane.lifetime.noteEndReported());
 }
 
-function status(pane: Pane): OperationOutput<"status.get"> {
+function getStatus(pane: Pane): OperationOutput<"status.get"> {
   const { terminal } = pane;
-  const program = pane.commands.state();
+  const programState = pane.commands.state();
   const { modes } = terminal;
   return {
     alive: pane.exit === null,
-    state: program.state,
-    why: program.why,
-    decided_from: program.decidedFrom,
-    relay: program.relay !== null,
-    foreground: foregroundOf(program.foreground),
+    state: programState.state,
+    why: programState.why,
+    decided_from: programState.decidedFrom,
+    relay: programState.relay !== null,
+    foreground: foregroundOf(programState.foreground),
     cwd: pane.commands.cwd() ?? terminal.cwd ?? pane.startCwd,
     title: terminal.title,
     idle_ms: pane.activity.idleMs(),
     last_command: pane.commands.log.last(),
-    human_typing: pane.typedWithin(TYPING_MS),
+    human_typing: pane.typedWithin(TYPING_WINDOW_MS),
     modes: {
       alternate_screen: terminal.alternate,
       bracketed_paste: modes.bracketedPaste,

@@ -22,15 +22,15 @@ type Outcome = Awaited<ReturnType<Pane["commands"]["run"]>>;
 interface DialogEnd {
   readonly outcome: Outcome;
   /** How the wait for `until` ended; null: there was none. */
-  readonly until: WaitOutcome | null;
-  readonly unmet: { readonly step: number; readonly why: string } | null;
+  readonly untilOutcome: WaitOutcome | null;
+  readonly unmetStep: { readonly step: number; readonly why: string } | null;
 }
 
 interface DialogRunStep {
   readonly step: RunStep;
   readonly expected: Condition | null;
   /** For a text or pattern: searches text that is already on the screen. */
-  readonly find: Finder | null;
+  readonly finder: Finder | null;
 }
 
 type ToCondition = ReturnType<typeof conditionsFor>;
@@ -40,58 +40,60 @@ interface DialogPort {
   readonly signal: AbortSignal;
   readonly leasedPort: number | null;
   /** Called before the first byte is typed: throws if it is too late. */
-  readonly inTime: () => void;
+  readonly requireInTime: () => void;
 }
 
 export async function runDialog(
   pane: Pane,
   input: ParsedInput<"run">,
-  { caller, signal, leasedPort, inTime }: DialogPort,
+  { caller, signal, leasedPort, requireInTime }: DialogPort,
 ): Promise<DialogEnd> {
   const toCondition = conditionsFor(leasedPort);
   const { terminal, commands } = pane;
-  let isBegun = false;
+  let hasBegun = false;
   const begin = (): void => {
-    if (!isBegun) inTime();
-    isBegun = true;
+    if (!hasBegun) requireInTime();
+    hasBegun = true;
   };
-  const steps = await checked(pane, input, toCondition);
+  const steps = await checkSteps(pane, input, toCondition);
   const deadline = performance.now() + Math.min(MAX_WAIT_MS, input.max_wait_ms);
   const remainingMs = (): number => Math.max(0, Math.round(deadline - performance.now()));
   await commands.promptShown(signal);
-  const from = input.since ?? (await terminal.whenAtRest(() => pane.giveCursor()));
+  const startCursor = input.since ?? (await terminal.whenAtRest(() => pane.giveCursor()));
   const [first] = steps;
-  const atPrompt = input.since === undefined && commands.log.phase === "prompt" && first?.expected === null;
-  const startingInput = atPrompt ? joinInput(decodeStep(pane, first.step)) : undefined;
+  const startsAtPrompt = input.since === undefined && commands.log.phase === "prompt" && first?.expected === null;
+  const startingInput = startsAtPrompt ? joinInput(decodeStep(pane, first.step)) : undefined;
   const run = (bytes: TypedInput, maxWaitMs: number): Promise<Outcome> =>
     commands.run({
       input: bytes,
       timeoutMs: input.timeout_ms,
       maxWaitMs,
       outputLimit: input.output_limit,
-      since: from,
+      since: startCursor,
       startingInput,
       signal,
     });
-  const nothing = { text: new Uint8Array(), enter: null };
-  const ended = async (since: number | undefined): Promise<DialogEnd> => {
-    const anyOf = [...(input.until ?? []).map(toCondition), ...ENDS];
-    const until = await commands.wait({ anyOf, since: since ?? from, maxWaitMs: remainingMs(), signal });
-    if (until.decidedBy === "cancelled") throw cancelled();
-    const outcome = await run(nothing, 0);
-    const { decidedBy, command = null } = until;
-    return { outcome: { ...outcome, decidedBy, command: command ?? outcome.command }, until, unmet: null };
+  const noInput = { text: new Uint8Array(), enter: null };
+  const awaitEnd = async (since: number | undefined): Promise<DialogEnd> => {
+    const anyOf = [...(input.until ?? []).map(toCondition), ...END_CONDITIONS];
+    const untilOutcome = await commands.wait({ anyOf, since: since ?? startCursor, maxWaitMs: remainingMs(), signal });
+    if (untilOutcome.decidedBy === "cancelled") throw cancelledError();
+    const outcome = await run(noInput, 0);
+    const { decidedBy, command = null } = untilOutcome;
+    return { outcome: { ...outcome, decidedBy, command: command ?? outcome.command }, untilOutcome, unmetStep: null };
   };
-  let counted = input.since;
-  for (const [index, { step, expected, find }] of steps.entries()) {
+  let searchFrom = input.since;
+  for (const [index, { step, expected, finder }] of steps.entries()) {
     if (expected !== null) {
-      const stands = counted === undefined && find !== null && standing(pane).some((row) => find(row, 0, row.length));
-      const met = stands || (await awaited(pane, expected, counted ?? from, remainingMs(), signal));
-      if (!met) {
-        const outcome = await run(nothing, 0);
+      const isAlreadyShown =
+        searchFrom === undefined && finder !== null && visibleText(pane).some((row) => finder(row, 0, row.length));
+      const isMet =
+        isAlreadyShown || (await awaitCondition(pane, expected, searchFrom ?? startCursor, remainingMs(), signal));
+      if (!isMet) {
+        const outcome = await run(noInput, 0);
         const why =
           pane.exit !== null ? "the program has ended" : remainingMs() > 0 ? "the command has ended" : "in time";
-        return { outcome, until: null, unmet: { step: index, why } };
+        return { outcome, untilOutcome: null, unmetStep: { step: index, why } };
       }
     }
     const next = steps[index + 1];
@@ -101,31 +103,33 @@ export async function runDialog(
     await commands.hideFromHistory(caller, joinInput(bytes));
     if (next === undefined) {
       if (input.until !== undefined) {
-        const since = isTyped ? await terminal.whenAtRest(() => pane.giveCursor()) : counted;
+        const since = isTyped ? await terminal.whenAtRest(() => pane.giveCursor()) : searchFrom;
         pane.requireRunning();
         await typeInto(pane, bytes);
-        return ended(since);
+        return awaitEnd(since);
       }
-      if (isTyped || expected === null) return { outcome: await run(bytes, remainingMs()), until: null, unmet: null };
+      if (isTyped || expected === null)
+        return { outcome: await run(bytes, remainingMs()), untilOutcome: null, unmetStep: null };
       // The expected condition holds, and nothing was typed whose end could be awaited.
-      return { outcome: { ...(await run(nothing, 0)), decidedBy: expected.type }, until: null, unmet: null };
+      return { outcome: { ...(await run(noInput, 0)), decidedBy: expected.type }, untilOutcome: null, unmetStep: null };
     }
-    counted = pane.outputCursor;
+    searchFrom = pane.outputCursor;
     if (next.expected !== null) {
       await terminal.whenAtRest(() => pane.giveCursor());
-      counted = pane.outputCursor;
+      searchFrom = pane.outputCursor;
       pane.requireRunning();
       await typeInto(pane, bytes);
       continue;
     }
     const outcome = await run(bytes, remainingMs());
-    if (outcome.decidedBy === "timeout") return { outcome, until: null, unmet: { step: index + 1, why: "in time" } };
+    if (outcome.decidedBy === "timeout")
+      return { outcome, untilOutcome: null, unmetStep: { step: index + 1, why: "in time" } };
   }
   // Nothing was typed.
-  return ended(input.since);
+  return awaitEnd(input.since);
 }
 
-function cancelled(): WshError {
+function cancelledError(): WshError {
   return new WshError("cancelled", "the caller stopped waiting; the program keeps running");
 }
 
@@ -133,22 +137,22 @@ function cancelled(): WshError {
  * Every step with its keys, conditions and patterns checked. @throws WshError invalid_request, unknown_key,
  * payload_too_large
  */
-async function checked(
+async function checkSteps(
   pane: Pane,
   input: ParsedInput<"run">,
   toCondition: ToCondition,
 ): Promise<readonly DialogRunStep[]> {
   const first: RunStep = { input: input.input, keys: input.keys, submit: input.submit };
   const isTyped = input.input !== "" || input.keys !== undefined || input.submit;
-  const given = [...(isTyped ? [first] : []), ...(input.steps ?? [])];
+  const requestedSteps = [...(isTyped ? [first] : []), ...(input.steps ?? [])];
   const steps: DialogRunStep[] = [];
-  for (const [at, step] of given.entries()) {
+  for (const [index, step] of requestedSteps.entries()) {
     const bytes = joinInput(decodeStep(pane, step));
     if (step.expect === undefined && bytes.length === 0) {
-      throw new WshError("invalid_request", `step ${at} has nothing to expect or type`);
+      throw new WshError("invalid_request", `step ${index} has nothing to expect or type`);
     }
     const expected = step.expect === undefined ? null : conditionOf(step.expect, toCondition);
-    steps.push({ step, expected, find: await finderOf(expected) });
+    steps.push({ step, expected, finder: await finderOf(expected) });
   }
   return steps;
 }
@@ -171,29 +175,29 @@ function decodeStep(pane: Pane, { input, keys, submit = false }: RunStep): Typed
 /**
  * Text in which a first step may find its condition: the screen of a full-screen program, otherwise the cursor's line.
  */
-function standing({ terminal }: Pane): readonly string[] {
+function visibleText({ terminal }: Pane): readonly string[] {
   const { lines, cursor } = terminal.screen("plain");
   const rows = lines.map(String);
   return terminal.alternate ? rows : [(rows[cursor.row] ?? "").padEnd(cursor.col)];
 }
 
 /** Conditions that the end of the typed command causes instead of making them impossible. */
-const FOLLOW_AN_END: ReadonlySet<Condition["type"]> = new Set(["command_finished", "prompt", "idle", "exited"]);
+const CAUSED_BY_END: ReadonlySet<Condition["type"]> = new Set(["command_finished", "prompt", "idle", "exited"]);
 
 /** After these conditions, nothing else can follow from the typed text. */
-const ENDS: readonly Condition[] = [{ type: "command_finished" }, { type: "exited" }];
+const END_CONDITIONS: readonly Condition[] = [{ type: "command_finished" }, { type: "exited" }];
 
 /** Whether the condition is met before the deadline, the program's end, or the end of the typed command. */
-async function awaited(
+async function awaitCondition(
   pane: Pane,
   expected: Condition,
   since: number,
   maxWaitMs: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const ends = FOLLOW_AN_END.has(expected.type) ? [] : ENDS;
+  const ends = CAUSED_BY_END.has(expected.type) ? [] : END_CONDITIONS;
   const outcome = await pane.commands.wait({ anyOf: [expected, ...ends], since, maxWaitMs, signal });
-  if (outcome.decidedBy === "cancelled") throw cancelled();
+  if (outcome.decidedBy === "cancelled") throw cancelledError();
   if (outcome.decidedBy === expected.type) return true;
   // A program's last output arrives with its end.
   const last = await pane.commands.wait({ anyOf: [expected], since, maxWaitMs: 0, signal });

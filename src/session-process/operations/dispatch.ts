@@ -30,7 +30,7 @@ import type { Session } from "../../session/session.ts";
 import { findPermittedSession } from "../../viewer/calls/permitted-targets.ts";
 import { Connection } from "../../wire/connection.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
-import { type PasswordAsk, passwordAsks } from "../events/password-ask.ts";
+import { type PasswordPrompter, passwordPrompters } from "../events/password-prompter.ts";
 import type { WindowView } from "../panes/window-view.ts";
 import type { SessionParts } from "../parts.ts";
 import { paneHandlers } from "./handlers.ts";
@@ -39,20 +39,20 @@ import { layoutPaneHandlers } from "./layout/panes.ts";
 import { popupHandlers } from "./layout/popups.ts";
 import { type LayoutCall, ownFocusHandlers } from "./layout/subject.ts";
 import { windowHandlers } from "./layout/windows.ts";
-import { leaveOf, subjectOf } from "./subjects.ts";
+import { permissionQuery, subjectOf } from "./subjects.ts";
 
 const FocusingSchema = v.looseObject({ focus: v.optional(v.boolean()) });
 const WaitingSchema = v.looseObject({ waits_for: v.literal("password"), warnings: v.optional(v.array(v.string())) });
-const AboutSchema = v.looseObject({ pane: v.string() });
+const CreatedPaneSchema = v.looseObject({ pane: v.string() });
 
 /** The tables as dispatch reads them: parsing has ensured that each input fits its handler. */
 interface AnyHandler<S> {
   handle(subject: S, input: unknown, context: HandlerContext): unknown;
 }
 type AnyHandlers<S> = Readonly<Record<string, AnyHandler<S>["handle"]>>;
-const ofPane: AnyHandlers<Pane> = paneHandlers;
-const ofSession: AnyHandlers<Session> = sessionHandlers;
-const ofLayout: AnyHandlers<LayoutCall> = {
+const handlersOfPane: AnyHandlers<Pane> = paneHandlers;
+const handlersOfSession: AnyHandlers<Session> = sessionHandlers;
+const handlersOfLayout: AnyHandlers<LayoutCall> = {
   ...layoutPaneHandlers,
   ...popupHandlers,
   ...windowHandlers,
@@ -64,11 +64,11 @@ const ofLayout: AnyHandlers<LayoutCall> = {
  * @throws WshError unknown_method, access_denied, invalid_request, moved, and the operation's own errors
  */
 export async function operate(parts: SessionParts, request: PeerRequest, view?: WindowView | null): Promise<unknown> {
-  const isAgents = agentOfCaller(request.caller) !== null;
-  if (isAgents && leaveFor(request) !== null) {
-    const { asked, operation, subject, ahead } = leaveOf(parts, request);
-    const requireSamePane = ofPaneAtStart(parts, request.target, peerRequest(request.op).concernsPane === true);
-    await parts.permission.require(asked, operation, subject, ahead);
+  const isByAgent = agentOfCaller(request.caller) !== null;
+  if (isByAgent && leaveFor(request) !== null) {
+    const { checkedRequest, operation, subject, ahead } = permissionQuery(parts, request);
+    const requireSamePane = samePaneCheck(parts, request.target, peerRequest(request.op).concernsPane === true);
+    await parts.permission.require(checkedRequest, operation, subject, ahead);
     requireSamePane();
     return;
   }
@@ -78,21 +78,21 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   requireMay(request, operation, parts.subjectSessionId(request)(), request.input);
   for (const named of targetsIn(request, operation, request.input))
     findPermittedSession(parts.instance, request, named);
-  const requireSamePane = ofPaneAtStart(parts, target, isAgents && operation.scope !== "session");
+  const requireSamePane = samePaneCheck(parts, target, isByAgent && operation.scope !== "session");
   await parts.permission.require(request, operation, () => subjectOf(parts, request));
-  if (isAgents) {
-    await requireOthers(parts, request);
+  if (isByAgent) {
+    await requireOtherSubjects(parts, request);
     requireSamePane();
-    return seenByAgent(parts, request, await handled(parts, request, operation, view));
+    return seenByAgent(parts, request, await handleOperation(parts, request, operation, view));
   }
-  return handled(parts, request, operation, view);
+  return handleOperation(parts, request, operation, view);
 }
 
 /**
  * A person decides about one pane: checks afterwards whether the target still means it.
  * @throws WshError pane_not_found
  */
-function ofPaneAtStart(parts: SessionParts, target: string | undefined, isChecked: boolean): () => void {
+function samePaneCheck(parts: SessionParts, target: string | undefined, isChecked: boolean): () => void {
   const pane = isChecked ? parts.paneIdFor(target) : null;
   return () => {
     if (pane === null || parts.paneIdFor(target) === pane) return;
@@ -109,14 +109,14 @@ function ownOperation(op: string): Operation<OperationName> {
 }
 
 /** Why an AI agent may no longer use what it has begun; null: it may. */
-export async function lacksLeave(parts: SessionParts, request: PeerRequest): Promise<WshError | null> {
+export async function findDenial(parts: SessionParts, request: PeerRequest): Promise<WshError | null> {
   const { caller, op } = request;
   const agent = agentOfCaller(caller);
   if (agent === null || (op.startsWith("peer.") && leaveFor(request) === null)) return null;
-  const { asked, operation, subject } = op.startsWith("peer.")
-    ? leaveOf(parts, request)
-    : { asked: request, operation: ownOperation(op), subject: () => subjectOf(parts, request) };
-  if ((await parts.permission.findMissing(asked, operation, subject)) === null) return null;
+  const { checkedRequest, operation, subject } = op.startsWith("peer.")
+    ? permissionQuery(parts, request)
+    : { checkedRequest: request, operation: ownOperation(op), subject: () => subjectOf(parts, request) };
+  if ((await parts.permission.findMissing(checkedRequest, operation, subject)) === null) return null;
   const { session, content } = parts;
   const { name, isPrivate } = session;
   const why =
@@ -137,7 +137,7 @@ async function seenByAgent({ session, content, permission }: SessionParts, reque
   return info?.success === true ? asSeenBy(info.output, agent) : withoutConcealed(result);
 }
 
-async function handled(
+async function handleOperation(
   parts: SessionParts,
   request: PeerRequest,
   operation: Operation<OperationName>,
@@ -145,15 +145,15 @@ async function handled(
 ): Promise<unknown> {
   const { session } = parts;
   const { target } = request;
-  const answered = request.op === "wait" ? await answerOf(session, request) : null;
-  if (answered !== null) return answered;
-  if (isForPane(operation.name, target)) return ofOnePane(parts, request);
+  const answers = request.op === "wait" ? await waitForAnswersOnly(session, request) : null;
+  if (answers !== null) return answers;
+  if (isForPane(operation.name, target)) return handlePaneOperation(parts, request);
   const { oldest } = parts.content;
-  if (oldest?.pane.endedAs === "crashed" && operation.access !== "observe") throw notRunning(session);
+  if (oldest?.pane.endedAs === "crashed" && operation.access !== "observe") throw notRunningError(session);
   const input = parseInput(operation, request.input);
   const context = contextOf(parts, request, () => parts.findSubject(target).pane);
   if (operation.scope === "session") {
-    if (request.op === "session.kill") refusePart(parts, target);
+    if (request.op === "session.kill") requireWholeSession(parts, target);
     if (request.op === "session.get") await parts.content.refresh();
     if (request.op === "session.restart" && session.exit === null) {
       const { pane } = parts.findSubject(target);
@@ -162,14 +162,14 @@ async function handled(
       });
       return session.info();
     }
-    return handlerOf(ofSession, request.op)(session, input, context);
+    return handlerOf(handlersOfSession, request.op)(session, input, context);
   }
   const { caller } = request;
   const byPerson = caller.kind === "cli" && agentOfCaller(caller) === null;
   const isAnswered = view === undefined;
   const call: LayoutCall = { parts, subject: parts.findSubject(target), byPerson, owner: ownerOf(caller), isAnswered };
   if (view?.ownFocus != null && ownFocusHandlers(call, view, request.op, input)) return {};
-  const handler = handlerOf(ofLayout, request.op);
+  const handler = handlerOf(handlersOfLayout, request.op);
   return view?.ownFocus == null ? handler(call, input, context) : withOwnFocus(view, handler, call, input, context);
 }
 
@@ -179,7 +179,7 @@ function requireProgram({ id, pid }: Pane, program: number): void {
 }
 
 /** Other subjects of a call need permission in their own process: panes that it shows, the session that takes one. */
-async function requireOthers(parts: SessionParts, request: PeerRequest): Promise<void> {
+async function requireOtherSubjects(parts: SessionParts, request: PeerRequest): Promise<void> {
   const { op, input, caller, access, signal, waits } = request;
   for (const target of othersIn(op, input)) {
     // The terminal in a view of another machine's session attaches as the agent, and is asked about there.
@@ -195,34 +195,34 @@ async function requireOthers(parts: SessionParts, request: PeerRequest): Promise
   }
 }
 
-async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unknown> {
+async function handlePaneOperation(parts: SessionParts, request: PeerRequest): Promise<unknown> {
   const { op, target, caller } = request;
   const local = parts.localPaneFor(target);
   const { pane } = local;
   const operation = findOperation(op);
   if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
-  if (pane.endedAs === "crashed" && operation.access !== "observe") throw notRunning(parts.session);
+  if (pane.endedAs === "crashed" && operation.access !== "observe") throw notRunningError(parts.session);
   const input = parseInput(operation, request.input);
   const context = { ...contextOf(parts, request, () => pane.id), session: local.ownSession.name };
-  if (operation.scope === "session") return handlerOf(ofSession, op)(local.drawnSession, input, context);
-  const passwords = passwordAsks.get(pane);
-  if (operation.types === true && passwords !== undefined) passwords.drivenBy = agentOfCaller(caller);
+  if (operation.scope === "session") return handlerOf(handlersOfSession, op)(local.drawnSession, input, context);
+  const prompter = passwordPrompters.get(pane);
+  if (operation.types === true && prompter !== undefined) prompter.drivingAgent = agentOfCaller(caller);
   // A person may be using the command line.
   const agent = agentOfCaller(caller);
   if (operation.types === true && (caller.kind !== "cli" || agent !== null))
     local.ownSession.writer.noteInput(agent ?? callerLabel(caller));
   if (operation.types === true) pane.sentBy = ownerOf(caller);
-  const result = await withPasswordAsked(passwords, await handlerOf(ofPane, op)(pane, input, context));
-  const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
-  return isOpen ? withPane(result, pane.id) : result;
+  const result = await withPasswordNotice(prompter, await handlerOf(handlersOfPane, op)(pane, input, context));
+  const isPaneUnnamed = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
+  return isPaneUnnamed ? withPane(result, pane.id) : result;
 }
 
 /** For a command that waits for a password: whether the person is being asked for it. */
-async function withPasswordAsked(passwords: PasswordAsk | undefined, result: unknown): Promise<unknown> {
+async function withPasswordNotice(prompter: PasswordPrompter | undefined, result: unknown): Promise<unknown> {
   const parsed = v.safeParse(WaitingSchema, result);
-  const words = parsed.success ? ((await passwords?.agentNotice()) ?? null) : null;
-  return parsed.success && words !== null
-    ? { ...parsed.output, warnings: [...(parsed.output.warnings ?? []), words] }
+  const notice = parsed.success ? ((await prompter?.agentNotice()) ?? null) : null;
+  return parsed.success && notice !== null
+    ? { ...parsed.output, warnings: [...(parsed.output.warnings ?? []), notice] }
     : result;
 }
 
@@ -252,13 +252,13 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
       const { only } = caller;
       const listener = listPorts(parts.instance, { port, all: only === undefined, only })?.[0] ?? null;
       if (listener === null || agentOfCaller(caller) === null) return listener;
-      return holdersSeen([listener], await concealmentIn(parts, listener, ownerOf(caller)), true)[0] ?? null;
+      return holdersSeen([listener], await concealmentOfHolder(parts, listener, ownerOf(caller)), true)[0] ?? null;
     },
   };
 }
 
 /** Whether the session that has a port is private, as its process reports. */
-async function concealmentIn(
+async function concealmentOfHolder(
   { instance, sessionNumber, permission }: SessionParts,
   { session_id }: PortHolder,
   agent: Owner,
@@ -281,7 +281,7 @@ function handlerOf<S>(handlers: AnyHandlers<S>, op: string): AnyHandlers<S>[stri
   return handler;
 }
 
-function notRunning({ name }: Session): WshError {
+function notRunningError({ name }: Session): WshError {
   return new WshError("session_not_running", `session '${name}' crashed: its process is gone`);
 }
 
@@ -295,27 +295,27 @@ async function withOwnFocus(
 ): Promise<unknown> {
   const { focus, ...rest } = v.parse(FocusingSchema, input);
   if (focus !== true) return handler(call, input, context);
-  const made = await handler(call, { ...rest, focus: false }, context);
+  const created = await handler(call, { ...rest, focus: false }, context);
   if (view.ownFocus !== null) view.ownFocus.zoomed = false;
-  const about = v.safeParse(AboutSchema, made);
+  const createdPane = v.safeParse(CreatedPaneSchema, created);
   // An object that has moved to another session can no longer be examined here.
-  if (about.success && call.parts.arrangement.state.panes[about.output.pane] !== undefined)
-    view.focus(about.output.pane);
-  return made;
+  if (createdPane.success && call.parts.arrangement.state.panes[createdPane.output.pane] !== undefined)
+    view.focus(createdPane.output.pane);
+  return created;
 }
 
 /** A wait for answers only is handled by the session; null for every other request. */
-async function answerOf(session: Session, { input, signal }: PeerRequest): Promise<object | null> {
+async function waitForAnswersOnly(session: Session, { input, signal }: PeerRequest): Promise<object | null> {
   const { any_of, max_wait_ms } = parse(inputSchema("wait"), input);
-  const { program, askIds: asked } = splitConditions(any_of);
-  if (asked.length === 0 || program.length > 0) return null;
-  const limits = { ids: asked, maxWaitMs: max_wait_ms, signal, session: session.name, others: null };
-  const first = await waitForAnswer(session.questions, limits);
-  return { session: session.name, decided_by: first === null ? "timeout" : "answer", ...first };
+  const { program, askIds } = splitConditions(any_of);
+  if (askIds.length === 0 || program.length > 0) return null;
+  const limits = { ids: askIds, maxWaitMs: max_wait_ms, signal, session: session.name, others: null };
+  const answer = await waitForAnswer(session.questions, limits);
+  return { session: session.name, decided_by: answer === null ? "timeout" : "answer", ...answer };
 }
 
 /** A caller that names one of several panes may not intend to end all of them. @throws WshError invalid_request */
-function refusePart({ session, arrangement }: SessionParts, target: string | undefined): void {
+function requireWholeSession({ session, arrangement }: SessionParts, target: string | undefined): void {
   if (target === undefined || !(addressesPane(target) || /^@w/.test(target) || target.includes(":"))) return;
   const panes = Object.keys(arrangement.state.panes).length;
   if (panes < 2) return;

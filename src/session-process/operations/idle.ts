@@ -4,7 +4,7 @@ import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { shownScreen } from "./shown-screen.ts";
+import { screenWithSelection } from "./screen.ts";
 
 export async function awaitIdle(
   pane: Pane,
@@ -32,7 +32,7 @@ export async function awaitIdle(
   }
   const { terminal } = pane;
   return terminal.whenAtRest(() => {
-    const screen = shownScreen(terminal, input.format, input.tail);
+    const screen = screenWithSelection(terminal, input.format, input.tail);
     return {
       screen,
       scrollback_lines: screen.total_lines,

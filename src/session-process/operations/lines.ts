@@ -29,16 +29,16 @@ export async function readLines(
   terminal: TerminalModel,
   input: ParsedInput<"lines.get">,
 ): Promise<OperationOutput<"lines.get">> {
-  const { from, before } = placesOf(input);
+  const { from, before } = positionsOf(input);
   return terminal.whenAtRest(() => {
     const { firstLine: first, lastLine: last, cols, storedSource } = terminal;
     const page =
       from === null
         ? rowsBefore(storedSource, { first, last }, before ?? { line: last + 1, col: 0 }, input.limit, cols)
         : rowsFrom(storedSource, { first, last }, from, input.limit, cols);
-    const looks = new StyleTable();
+    const styleTable = new StyleTable();
     const { styles, lines } = encodeRows(
-      page.rows.map(({ segment, from, to }) => segmentCells(segment, from, to, to - from, looks)),
+      page.rows.map(({ segment, from, to }) => segmentCells(segment, from, to, to - from, styleTable)),
     );
     return {
       epoch: terminal.epoch,
@@ -66,12 +66,12 @@ export async function searchLines(
   signal: AbortSignal,
 ): Promise<OperationOutput<"lines.search">> {
   const { query, regex, case_sensitive: caseSensitive = !foldsCase(query) } = input;
-  const { from, before } = placesOf(input);
+  const { from, before } = positionsOf(input);
   const compiled = regex ? await compilePattern(query, caseSensitive ? "" : "i") : null;
   const find = finder(query, compiled, caseSensitive);
-  const unitPlace = (place: Position | null): UnitPlace | null =>
+  const unitPosition = (place: Position | null): UnitPosition | null =>
     place === null ? null : { line: place.line, unit: unitsBeforeCell(terminal.storedSource, place) };
-  const page = await terminal.whenAtRest(() => new MatchPage(unitPlace(from), unitPlace(before), input.limit));
+  const page = await terminal.whenAtRest(() => new MatchPage(unitPosition(from), unitPosition(before), input.limit));
   const last = await terminal.whenAtRest(() => terminal.lastLine);
   for (let next = 0; ; ) {
     const answer = await terminal.whenAtRest(() => {
@@ -85,7 +85,7 @@ export async function searchLines(
   }
 }
 
-function placesOf(input: Pick<ParsedInput<"lines.get">, "from_line" | "from_col" | "before_line" | "before_col">): {
+function positionsOf(input: Pick<ParsedInput<"lines.get">, "from_line" | "from_col" | "before_line" | "before_col">): {
   readonly from: Position | null;
   readonly before: Position | null;
 } {
@@ -116,13 +116,13 @@ function searchSlice(
   return last + 1;
 }
 
-interface UnitPlace {
+interface UnitPosition {
   readonly line: number;
   /** UTF-16 units of the line before the match. */
   readonly unit: number;
 }
 
-interface FoundUnits {
+interface FoundMatch {
   readonly line: number;
   readonly start: number;
   readonly stop: number;
@@ -133,23 +133,23 @@ class MatchPage {
   private total = 0;
   /** Number of matches before the stored ones. */
   private firstIndex = 0;
-  private storedMatches: FoundUnits[] = [];
+  private storedMatches: FoundMatch[] = [];
 
   constructor(
-    private readonly from: UnitPlace | null,
-    private readonly before: UnitPlace | null,
+    private readonly from: UnitPosition | null,
+    private readonly before: UnitPosition | null,
     private readonly limit: number,
   ) {}
 
   /** In the order of the text. */
-  add(found: FoundUnits): void {
+  add(found: FoundMatch): void {
     this.total++;
     if (this.from !== null) {
-      if (isBeforePlace(found, this.from)) this.firstIndex++;
+      if (isBefore(found, this.from)) this.firstIndex++;
       else if (this.storedMatches.length < this.limit) this.storedMatches.push(found);
       return;
     }
-    if (this.before !== null && !isBeforePlace(found, this.before)) return;
+    if (this.before !== null && !isBefore(found, this.before)) return;
     this.storedMatches.push(found);
     if (this.storedMatches.length >= 2 * this.limit) this.drop(this.storedMatches.length - this.limit);
   }
@@ -176,6 +176,6 @@ class MatchPage {
   }
 }
 
-function isBeforePlace({ line, start }: FoundUnits, place: UnitPlace): boolean {
+function isBefore({ line, start }: FoundMatch, place: UnitPosition): boolean {
   return line < place.line || (line === place.line && start < place.unit);
 }

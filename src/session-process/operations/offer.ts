@@ -12,14 +12,14 @@ import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import { witnessOf } from "../receipts.ts";
 
 /** Longest wait for the end of the command that asked for a line at the next prompt, in ms. */
-const OFFER_MS = 10_000;
+const MAX_OFFER_WAIT_MS = 10_000;
 /** Shorter texts of errors for a notice. */
-const reasons: Partial<Record<ErrorCode, string>> = {
+const shortReasons: Partial<Record<ErrorCode, string>> = {
   not_at_prompt: "a program is running",
   prompt_not_empty: "the prompt is not empty",
 };
 
-export async function offer(
+export async function offerLine(
   pane: Pane,
   { text, after_command }: ParsedInput<"prompt.offer">,
   { notice, caller }: Pick<HandlerContext, "notice" | "caller">,
@@ -27,15 +27,15 @@ export async function offer(
   pane.requireRunning();
   const line = cleanLine(text);
   const waits = after_command && pane.commands.log.phase === "running";
-  const offered = pane.commands.offerLine({ text: line, maxWaitMs: waits ? OFFER_MS : 0 });
+  const insertion = pane.commands.offerLine({ text: line, maxWaitMs: waits ? MAX_OFFER_WAIT_MS : 0 });
   if (agentOfCaller(caller) !== null)
-    void offered.then(() => witnessOf(pane)?.noteOfferedLine(line, ownerOf(caller))).catch(() => {});
-  if (!waits) await offered;
+    void insertion.then(() => witnessOf(pane)?.noteOfferedLine(line, ownerOf(caller))).catch(() => {});
+  if (!waits) await insertion;
   else {
     // The requesting command ends before it can get the result.
-    void offered.catch((thrown) => {
+    void insertion.catch((thrown) => {
       const { code, message } = WshError.from(thrown);
-      notice.show(lineNotOfferedNotice(line, reasons[code] ?? message));
+      notice.show(lineNotOfferedNotice(line, shortReasons[code] ?? message));
     });
   }
   return { state: waits ? "pending" : "offered", output_cursor: pane.outputCursor };

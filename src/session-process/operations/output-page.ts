@@ -18,7 +18,7 @@ import { incomplete, overwrittenIn } from "./step-output.ts";
 
 /** Default number of newest lines. */
 const DEFAULT_LINES = 100;
-const SCROLLED_OUT = "older lines have left the history (scrollback_lines, scrollback_bytes)";
+const LEFT_HISTORY = "older lines have left the history (scrollback_lines, scrollback_bytes)";
 
 type Output = OperationOutput<"output.get">;
 type Filter = OutputFilter & {
@@ -29,7 +29,7 @@ type Filter = OutputFilter & {
 };
 
 /** @throws WshError invalid_cursor, command_not_found, invalid_request, regex_too_slow */
-export async function output(
+export async function getOutput(
   pane: Pane,
   input: ParsedInput<"output.get">,
   { signal }: HandlerContext,
@@ -42,7 +42,7 @@ export async function output(
   const { since } = input;
   if (since === undefined) {
     const count = input.lines ?? (input.grep === undefined ? DEFAULT_LINES : Number.POSITIVE_INFINITY);
-    const rows = await pane.terminal.whenAtRest(() => newest(pane, input.format, count, query.test !== null));
+    const rows = await pane.terminal.whenAtRest(() => newestRows(pane, input.format, count, query.test !== null));
     return filteredOutput(pane, rows, input, query, signal);
   }
   requireOwnCursor(pane.text, since);
@@ -53,8 +53,8 @@ export async function output(
     const range = pane.textSince(since, input.format);
     const dropped = range.dropped === 0 ? "" : `: ${range.dropped} lines are not`;
     const searched = `the stored output since the cursor${dropped}`;
-    const [reason = range.dropped === 0 ? null : SCROLLED_OUT] = unsavedSince(pane.text, since);
-    return { ...range, ...placeOf(pane), unread: reason === null ? null : { searched, reason } };
+    const [reason = range.dropped === 0 ? null : LEFT_HISTORY] = unsavedSince(pane.text, since);
+    return { ...range, ...cursorAndScreen(pane), unread: reason === null ? null : { searched, reason } };
   });
   return filteredOutput(pane, rows, input, query, signal);
 }
@@ -72,7 +72,7 @@ interface Rows {
 
 type PrintedRows = Pick<Rows, "lines" | "dropped">;
 
-function placeOf(pane: Pane): Pick<Rows, "output_cursor" | "alternate"> {
+function cursorAndScreen(pane: Pane): Pick<Rows, "output_cursor" | "alternate"> {
   return { output_cursor: pane.giveCursor(), alternate: pane.terminal.alternate };
 }
 
@@ -80,7 +80,7 @@ function placeOf(pane: Pane): Pick<Rows, "output_cursor" | "alternate"> {
  * The newest lines; while the alternate screen is shown, its rows down to the last that is not blank. A search covers
  * all lines; otherwise only the requested number is read.
  */
-function newest(pane: Pane, format: Format, count: number, isSearch: boolean): Rows {
+function newestRows(pane: Pane, format: Format, count: number, isSearch: boolean): Rows {
   const { terminal } = pane;
   if (terminal.alternate) {
     const { lines } = terminal.screen(format);
@@ -88,16 +88,21 @@ function newest(pane: Pane, format: Format, count: number, isSearch: boolean): R
     const rows = lines.slice(Math.max(0, end - count), end).map((line) => ({ id: null, line }));
     const searched = `${rows.length} rows of the alternate screen`;
     const unread = isSearch && count < end ? { searched: `the last ${searched}`, reason: `lines=${count}` } : null;
-    return { lines: rows, dropped: 0, unread, ...placeOf(pane) };
+    return { lines: rows, dropped: 0, unread, ...cursorAndScreen(pane) };
   }
   const { firstLine, lastLine } = terminal;
-  const asked = Math.max(0, lastLine + 1 - count);
-  const from = Math.max(firstLine, asked);
+  const firstRequested = Math.max(0, lastLine + 1 - count);
+  const from = Math.max(firstLine, firstRequested);
   const { lines } = terminal.text({ line: from, col: 0 }, undefined, format);
   const searched = `${from + 1}–${lastLine + 1} of ${lastLine + 1}`;
-  const isRead = from === 0 || (!isSearch && from === asked);
-  const reason = from > asked ? SCROLLED_OUT : `lines=${count}`;
-  return { lines, dropped: from - asked, unread: isRead ? null : { searched, reason }, ...placeOf(pane) };
+  const isRead = from === 0 || (!isSearch && from === firstRequested);
+  const reason = from > firstRequested ? LEFT_HISTORY : `lines=${count}`;
+  return {
+    lines,
+    dropped: from - firstRequested,
+    unread: isRead ? null : { searched, reason },
+    ...cursorAndScreen(pane),
+  };
 }
 
 /** @throws WshError command_not_found, invalid_cursor, invalid_request, regex_too_slow */
@@ -113,15 +118,18 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
     }
     const { terminal } = pane;
     const to = record.last_line_id === null ? undefined : { line: record.last_line_id + 1, col: 0 };
-    const shownNow = terminal.text({ line: record.first_line_id, col: 0 }, to, "styled");
-    const range = ownLines(shownNow, pane.commands.log.output(id));
+    const currentRows = terminal.text({ line: record.first_line_id, col: 0 }, to, "styled");
+    const range = unchangedLines(currentRows, pane.commands.log.output(id));
     const searched = `${record.output_lines - range.dropped} of ${record.output_lines} lines`;
-    const unread = range.dropped === 0 ? null : { searched, reason: `${SCROLLED_OUT}; the plain format has them` };
-    return { ...(await filteredOutput(pane, { ...range, ...placeOf(pane), unread }, input, query, signal)), ...base };
+    const unread = range.dropped === 0 ? null : { searched, reason: `${LEFT_HISTORY}; the plain format has them` };
+    return {
+      ...(await filteredOutput(pane, { ...range, ...cursorAndScreen(pane), unread }, input, query, signal)),
+      ...base,
+    };
   }
   using stored = pane.commands.log.storedOutput(id);
   if (stored === null) throw new WshError("command_not_found", `pane '${pane.id}' keeps no output of command ${id}`);
-  const { output_cursor } = placeOf(pane);
+  const { output_cursor } = cursorAndScreen(pane);
   const reading = await readOutput(stored, query, input.max_bytes, signal, overwrittenIn(pane, id));
   return { ...outputResult(reading), total_lines: reading.totalLines, output_cursor, ...base };
 }
@@ -130,13 +138,13 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
 function rawOutput(pane: Pane, id: number): Output {
   const { exit_code, first_line_id } = pane.commands.log.require(id);
   const base64 = Buffer.from(pane.commands.rawOutputs.outputOf(id)).toString("base64");
-  return { base64, output_cursor: placeOf(pane).output_cursor, omitted_bytes: 0, exit_code, first_line_id };
+  return { base64, output_cursor: cursorAndScreen(pane).output_cursor, omitted_bytes: 0, exit_code, first_line_id };
 }
 
 /**
  * Lines with their styles, if they are still those that the command printed; otherwise the stored text without styles.
  */
-function ownLines(range: PrintedRows, retained: RetainedLines | null): PrintedRows {
+function unchangedLines(range: PrintedRows, retained: RetainedLines | null): PrintedRows {
   if (retained === null) return range;
   const { head, tail, omitted } = retained;
   const { lines } = range;
@@ -148,8 +156,8 @@ function ownLines(range: PrintedRows, retained: RetainedLines | null): PrintedRo
     head.every((text, index) => index < missing || isOwn(lines[index - missing], text)) &&
     tail.every((text, index) => tail.length - index > lines.length || isOwn(lines.at(index - tail.length), text));
   if (isSame) return range;
-  const own = [...head, ...tail].map((text) => ({ id: null, line: text === "" ? [] : [{ text }] }));
-  return { lines: own, dropped: omitted };
+  const storedLines = [...head, ...tail].map((text) => ({ id: null, line: text === "" ? [] : [{ text }] }));
+  return { lines: storedLines, dropped: omitted };
 }
 
 /** A reading in the form of the operation. Incompleteness is reported first. */
@@ -172,47 +180,54 @@ async function filteredOutput(
   signal: AbortSignal | undefined,
 ): Promise<Output> {
   const { unread, output_cursor } = rows;
-  const first = unread === null ? {} : ({ incomplete: true, ...unread } as const);
+  const incompleteFields = unread === null ? {} : ({ incomplete: true, ...unread } as const);
   const base = {
     output_cursor,
     first_line_id: rows.lines[0]?.id ?? null,
     exit_code: pane.exit?.code ?? null,
     ...(rows.alternate ? { alternate_screen: true } : {}),
   };
-  if (input.format === "styled") return { ...first, ...styled(rows, query, input.max_bytes), ...base };
+  if (input.format === "styled") return { ...incompleteFields, ...styledOutput(rows, query, input.max_bytes), ...base };
   const texts = rows.lines.map(({ line }) => plainText(line));
   using stored = new StoredOutput({ head: texts, tail: [], omitted: 0 }, null, 0, "");
   const { matches, text, omitted_bytes, omitted_lines } = outputResult(
     await readOutput(stored, query, input.max_bytes, signal, overwrittenOf(pane, rows, input)),
   );
-  const counted = defined({ matches });
-  return { ...first, ...counted, text, omitted_bytes, omitted_lines: omitted_lines + rows.dropped, ...base };
+  const matchCount = defined({ matches });
+  return {
+    ...incompleteFields,
+    ...matchCount,
+    text,
+    omitted_bytes,
+    omitted_lines: omitted_lines + rows.dropped,
+    ...base,
+  };
 }
 
 /** Text that was printed and overwritten in these lines, by position. */
 function overwrittenOf(pane: Pane, { lines }: Rows, { since }: Filter): ReadonlyMap<number, readonly string[]> {
-  const places = new Map(lines.map(({ id }, index) => [id, index + 1]));
+  const positions = new Map(lines.map(({ id }, index) => [id, index + 1]));
   const textsByLine = new Map<number, string[]>();
   for (const { line, text } of pane.commands.overwritten.textsSince(since ?? 0)) {
-    const place = places.get(line);
-    if (place !== undefined) textsByLine.set(place, [...(textsByLine.get(place) ?? []), text]);
+    const position = positions.get(line);
+    if (position !== undefined) textsByLine.set(position, [...(textsByLine.get(position) ?? []), text]);
   }
   return textsByLine;
 }
 
 /** The last lines within the limit, as spans. */
-function styled({ lines, dropped }: Rows, { test, head, tail }: OutputQuery, maxBytes: number) {
+function styledOutput({ lines, dropped }: Rows, { test, head, tail }: OutputQuery, maxBytes: number) {
   const matching = test === null ? lines : lines.filter(({ line }) => test(plainText(line)));
   const bounded = head === null ? matching : matching.slice(0, head);
-  const asked = tail === null ? bounded : matching.slice(-tail);
-  let left = maxBytes;
-  const from = asked.findLastIndex(({ line }) => {
-    left -= JSON.stringify(line).length;
-    return left < 0;
+  const requestedLines = tail === null ? bounded : matching.slice(-tail);
+  let remainingBytes = maxBytes;
+  const from = requestedLines.findLastIndex(({ line }) => {
+    remainingBytes -= JSON.stringify(line).length;
+    return remainingBytes < 0;
   });
-  const omitted = asked.slice(0, from + 1);
+  const omitted = requestedLines.slice(0, from + 1);
   return {
-    lines: asked.slice(from + 1).map(({ line }) => line),
+    lines: requestedLines.slice(from + 1).map(({ line }) => line),
     omitted_bytes: omitted.reduce((sum, { line }) => sum + Buffer.byteLength(plainText(line)) + 1, 0),
     omitted_lines: omitted.length + dropped,
     ...(test === null ? {} : { matches: matching.length }),

@@ -11,8 +11,8 @@ import { WshError } from "../../protocol/errors.ts";
 import { requireInTime } from "../../protocol/requests.ts";
 import { decisionOf } from "./decision.ts";
 import { runDialog } from "./dialog.ts";
-import { requireOwnPlace } from "./own-place.ts";
-import { disorderWarnings, shownScreen } from "./shown-screen.ts";
+import { disorderWarnings, screenWithSelection } from "./screen.ts";
+import { requireSameContext } from "./session-context.ts";
 import { decodeFor } from "./typing.ts";
 
 /** Maximum commands listed in an answer (the newest), and characters of each. */
@@ -25,37 +25,37 @@ export async function run(
   { signal, session, deadline, caller, leasedPort }: HandlerContext,
 ): Promise<OperationOutput<"run">> {
   const { terminal } = pane;
-  requireOwnPlace(pane, session, input);
-  const { outcome, until, unmet } =
+  requireSameContext(pane, session, input);
+  const { outcome, untilOutcome, unmetStep } =
     input.steps === undefined && input.until === undefined
-      ? { outcome: await runOnce(pane, input, caller, signal, deadline), until: null, unmet: null }
-      : await runDialog(pane, input, { caller, signal, leasedPort, inTime: () => requireInTime(deadline) });
+      ? { outcome: await runOnce(pane, input, caller, signal, deadline), untilOutcome: null, unmetStep: null }
+      : await runDialog(pane, input, { caller, signal, leasedPort, requireInTime: () => requireInTime(deadline) });
   const { command, output, prompt } = outcome;
   const disorder = await terminal.whenAtRest(() => disorderWarnings(pane));
   const warnings = [...outcome.warnings, ...unsavedSince(pane.text, input.since), ...disorder];
-  const included = new Set(input.include);
+  const includedParts = new Set(input.include);
   const result = await terminal.whenAtRest(() => ({
-    ...(until === null ? {} : decisionOf(until)),
+    ...(untilOutcome === null ? {} : decisionOf(untilOutcome)),
     state: outcome.state.state,
     decided_by: outcome.decidedBy,
-    ...(command === null ? {} : endOf(command, outcome.since, pane.commands.cwd())),
-    ...severalCommands(pane, outcome.since),
+    ...(command === null ? {} : endFields(command, outcome.since, pane.commands.cwd())),
+    ...endedCommands(pane, outcome.since),
     generation: pane.activity.generation,
     since: outcome.since,
     output_cursor: outcome.outputCursor,
     ...present({ prompt }),
-    ...(included.has("output") ? { output: output.text, omitted_lines: output.omittedLines } : {}),
-    ...(included.has("screen") ? { screen: shownScreen(terminal, input.format, input.tail) } : {}),
+    ...(includedParts.has("output") ? { output: output.text, omitted_lines: output.omittedLines } : {}),
+    ...(includedParts.has("screen") ? { screen: screenWithSelection(terminal, input.format, input.tail) } : {}),
     ...(warnings.length === 0 ? {} : { warnings }),
   }));
-  if (unmet !== null) {
-    const { step, why } = unmet;
+  if (unmetStep !== null) {
+    const { step, why } = unmetStep;
     const message = `step ${step} failed: the expected text or condition did not appear${why === "in time" ? " in time" : `, ${why}`}`;
     throw new WshError("expect_not_met", message, { step, ...result });
   }
   const running = pane.commands.log.runningCommand;
   const isRunning = running === null || command !== null ? {} : { command_id: running.id };
-  if (until !== null || outcome.decidedBy === "idle") return { ...isRunning, ...result };
+  if (untilOutcome !== null || outcome.decidedBy === "idle") return { ...isRunning, ...result };
   if (outcome.decidedBy !== "timeout") return result;
   throw new WshError("idle_timeout", `the typed command did not end within ${input.max_wait_ms} ms`, {
     ...isRunning,
@@ -64,7 +64,7 @@ export async function run(
 }
 
 /** The commands that ended after a cursor, if there are several. */
-function severalCommands(pane: Pane, since: number): Pick<OperationOutput<"run">, "commands"> {
+function endedCommands(pane: Pane, since: number): Pick<OperationOutput<"run">, "commands"> {
   const ended = pane.commands.log.list().filter(({ output_end }) => output_end !== null && output_end > since);
   if (ended.length < 2) return {};
   return {
@@ -103,8 +103,8 @@ async function runOnce(
  * The shell's current directory: the caller knows the one in which a command started. The duration is included only if
  * the command began after `since`: for an earlier one it would be the age of the program that was quit.
  */
-function endOf(command: CommandRecord, since: number, cwd: string | null): Partial<OperationOutput<"run">> {
+function endFields(command: CommandRecord, since: number, cwd: string | null): Partial<OperationOutput<"run">> {
   const { exit_code, signal, duration_ms, id, output_start } = command;
-  const took = output_start < since ? {} : { duration_ms };
-  return { exit_code, signal, ...took, cwd: cwd ?? command.cwd, command_id: id };
+  const duration = output_start < since ? {} : { duration_ms };
+  return { exit_code, signal, ...duration, cwd: cwd ?? command.cwd, command_id: id };
 }

@@ -7,16 +7,16 @@
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import type { Format } from "../../protocol/screen.ts";
-import { shownScreen } from "./shown-screen.ts";
+import { screenWithSelection } from "./screen.ts";
 
 /** How long screens are kept after the last call, in ms. */
-const FOLLOWED_MS = 5_000;
+const KEPT_AFTER_CALL_MS = 5_000;
 /** Size of all kept screens of a pane, in characters; each span with a style counts SPAN_SIZE more. */
 const MAX_SIZE = 1_000_000;
-const SPAN_SIZE = 30;
+const STYLED_SPAN_SIZE = 30;
 /** Work of keeping screens: at once, in ms, and its share of the time in a flood, which a large screen would slow down. */
 const BURST_MS = 400;
-const SHARE = 0.05;
+const TIME_SHARE = 0.05;
 
 type Revision = NonNullable<OperationOutput<"screen.get">["earlier"]>[number];
 
@@ -24,7 +24,7 @@ class ScreenRevisions {
   private callers = 0;
   private revisions: { readonly revision: Revision; readonly size: number }[] = [];
   private size = 0;
-  private readonly ends: readonly (() => void)[];
+  private readonly unsubscribers: readonly (() => void)[];
   private timer: Timer | undefined;
   private budget = BURST_MS;
   private lastAt = performance.now();
@@ -35,11 +35,11 @@ class ScreenRevisions {
     private readonly expired: () => void,
   ) {
     const { events } = pane;
-    const cutting = pane.cutAtRedraws();
-    this.ends = [
-      events.on("chunk", () => this.add()),
+    const redrawCutting = pane.cutAtRedraws();
+    this.unsubscribers = [
+      events.on("chunk", () => this.recordWithinBudget()),
       events.on("cleared", () => this.clear()),
-      () => cutting[Symbol.dispose](),
+      () => redrawCutting[Symbol.dispose](),
     ];
   }
 
@@ -50,7 +50,7 @@ class ScreenRevisions {
     return {
       [Symbol.dispose]: () => {
         if (--this.callers > 0) return;
-        this.timer = setTimeout(() => this.end(), FOLLOWED_MS);
+        this.timer = setTimeout(() => this.end(), KEPT_AFTER_CALL_MS);
         this.timer.unref();
       },
     };
@@ -64,13 +64,13 @@ class ScreenRevisions {
   }
 
   private end(): void {
-    for (const end of this.ends) end();
+    for (const end of this.unsubscribers) end();
     this.expired();
   }
 
-  private add(): void {
+  private recordWithinBudget(): void {
     const began = performance.now();
-    this.budget = Math.min(BURST_MS, this.budget + (began - this.lastAt) * SHARE);
+    this.budget = Math.min(BURST_MS, this.budget + (began - this.lastAt) * TIME_SHARE);
     this.lastAt = began;
     if (this.budget <= 0) return;
     this.record();
@@ -80,9 +80,9 @@ class ScreenRevisions {
   private record(): void {
     const { pane, format } = this;
     const { outputCursor: output_cursor, activity } = pane;
-    const revision = { ...shownScreen(pane.terminal, format), output_cursor, generation: activity.generation };
+    const revision = { ...screenWithSelection(pane.terminal, format), output_cursor, generation: activity.generation };
     const sizes = revision.lines.map((line) =>
-      typeof line === "string" ? line.length : line.reduce((sum, { text }) => sum + text.length + SPAN_SIZE, 0),
+      typeof line === "string" ? line.length : line.reduce((sum, { text }) => sum + text.length + STYLED_SPAN_SIZE, 0),
     );
     const size = sizes.reduce((sum, each) => sum + each, 0);
     this.revisions.push({ revision, size });
@@ -104,7 +104,7 @@ const followed: Readonly<Record<Format, WeakMap<Pane, ScreenRevisions>>> = {
 /** Keeps the pane's screens from now on, if they are not kept already. */
 export function followScreens(pane: Pane, format: Format): ScreenRevisions {
   const panes = followed[format];
-  const known = panes.get(pane) ?? new ScreenRevisions(pane, format, () => panes.delete(pane));
-  panes.set(pane, known);
-  return known;
+  const revisions = panes.get(pane) ?? new ScreenRevisions(pane, format, () => panes.delete(pane));
+  panes.set(pane, revisions);
+  return revisions;
 }

@@ -22,7 +22,7 @@ export async function stepOutput<R extends StepResult>(
   signal?: AbortSignal,
 ): Promise<R> {
   if (result.state === "skipped") return result;
-  using stored = storedOf(pane, result);
+  using stored = storedOutputOf(pane, result);
   const { totalLines } = stored;
   const succeeded = result.state === "finished" && result.exit_code === 0;
   if (mode === "none" || (mode === "on_failure" && succeeded)) {
@@ -31,9 +31,14 @@ export async function stepOutput<R extends StepResult>(
   if (query !== null) {
     const reading = await readOutput(stored, query, limit, signal, overwrittenIn(pane, result.command_id));
     const { matches } = reading;
-    const counted = present({ matches });
-    const shown = { output: reading.text, omitted_lines: reading.omittedLines, ...counted, total_lines: totalLines };
-    return { ...incomplete(reading.missing), ...result, ...shown };
+    const matchCount = present({ matches });
+    const outputFields = {
+      output: reading.text,
+      omitted_lines: reading.omittedLines,
+      ...matchCount,
+      total_lines: totalLines,
+    };
+    return { ...incomplete(reading.missing), ...result, ...outputFields };
   }
   if (result.omitted_lines === 0) return result;
   return { ...incomplete(stored.missingIn({ from: 1, to: totalLines })), ...result, total_lines: totalLines };
@@ -72,9 +77,9 @@ export function incomplete(missing: OutputReading["missing"]) {
 }
 
 /** A step without a record has only the text of its result. */
-function storedOf(pane: Pane, { command_id: id, output, omitted_lines: omitted }: StepResult): StoredOutput {
-  const recorded = id === null ? null : pane.commands.log.storedOutput(id);
-  if (recorded !== null) return recorded;
+function storedOutputOf(pane: Pane, { command_id: id, output, omitted_lines: omitted }: StepResult): StoredOutput {
+  const storedOutput = id === null ? null : pane.commands.log.storedOutput(id);
+  if (storedOutput !== null) return storedOutput;
   const lines = output === "" ? [] : output.split("\n");
   const why = "no command was recorded; only the beginning and end of the output were kept";
   if (omitted === 0) return new StoredOutput({ head: lines, tail: [], omitted }, null, 0, why);

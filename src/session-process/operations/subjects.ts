@@ -37,7 +37,7 @@ const BufferSchema = v.looseObject({
   delete: v.optional(v.boolean()),
   all: v.optional(v.boolean()),
 });
-const LeaveSchema = v.object({
+const PermissionRequestSchema = v.object({
   op: v.string(),
   input: v.unknown(),
   /** Whether the same call follows: an answer "once" then counts for it. */
@@ -55,7 +55,7 @@ const tmuxSummaries: Readonly<Record<string, string>> = {
 /**
  * What an AI agent needs permission for when it makes a request besides the operations. @throws WshError unknown_method
  */
-export function leaveOf(parts: SessionParts, request: PeerRequest) {
+export function permissionQuery(parts: SessionParts, request: PeerRequest) {
   const name = request.op.replace("peer.", "");
   if (request.op !== "peer.leave") {
     const summary = hearsKeys(request.op, request.input) ? "Read every key that people press there" : null;
@@ -64,23 +64,24 @@ export function leaveOf(parts: SessionParts, request: PeerRequest) {
       access: leaveFor(request) ?? "observe",
       summary: summary ?? peerRequest(request.op).summary ?? "Take part",
     };
-    return { asked: request, operation, subject: () => subjectOf(parts, request), ahead: false };
+    return { checkedRequest: request, operation, subject: () => subjectOf(parts, request), ahead: false };
   }
-  const { op, input, ahead } = v.parse(LeaveSchema, request.input);
+  const { op, input, ahead } = v.parse(PermissionRequestSchema, request.input);
   const operation = findOperation(op);
   if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
-  const asked = { ...request, op, input };
-  const subject = (): PermissionSubject => subjectOf(parts, ahead ? asked : { ...asked, op: "peer.leave" });
+  const checkedRequest = { ...request, op, input };
+  const subject = (): PermissionSubject =>
+    subjectOf(parts, ahead ? checkedRequest : { ...checkedRequest, op: "peer.leave" });
   return {
-    asked,
-    operation: ahead ? operation : { ...operation, summary: summaryHere(operation, input) },
+    checkedRequest,
+    operation: ahead ? operation : { ...operation, summary: localSummary(operation, input) },
     subject,
     ahead,
   };
 }
 
 /** Describes an operation by its effect on this session if the agent calls it from another one, or a command of tmux. */
-function summaryHere({ name, summary }: Operation<OperationName>, input: unknown): string {
+function localSummary({ name, summary }: Operation<OperationName>, input: unknown): string {
   const tmux = v.safeParse(TmuxSchema, input);
   if (tmux.success) {
     const [command = ""] = tmux.output.tmux.split(" ");
@@ -103,22 +104,22 @@ export function subjectOf(parts: SessionParts, request: PeerRequest): Permission
   const isPane = op.startsWith("peer.") ? target !== undefined && addressesPane(target) : isForPane(op, target);
   const local = isPane ? localPanes.get(pane) : undefined;
   // The picture of a window includes that of its views.
-  const shown = !isPane && peerRequest(op).showsWindow === true ? content.privateOwners : [];
-  const isPrivate = (local?.ownSession ?? session).isPrivate || shown.length > 0;
-  const owners = [...ownersIn(parts, request, pane, isPane), ...shown];
+  const viewOwners = !isPane && peerRequest(op).showsWindow === true ? content.privateOwners : [];
+  const isPrivate = (local?.ownSession ?? session).isPrivate || viewOwners.length > 0;
+  const owners = [...ownersIn(parts, request, pane, isPane), ...viewOwners];
   return {
     owners,
     pane,
     isPrivate,
-    describe: () => aboutOf(parts, request, pane, isPane),
-    fingerprint: () => stateOf(parts, request, pane, isPane),
+    describe: () => describeSubject(parts, request, pane, isPane),
+    fingerprint: () => stateFingerprint(parts, request, pane, isPane),
   };
 }
 
 /** The owners of everything that a request affects. */
 function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane: string, isPane: boolean) {
   const { session, localPanes, arrangement } = parts;
-  const { affects, access } = affected(op);
+  const { affects, access } = affectedBy(op);
   const ownersOf = (panes: readonly string[]) => panes.map((id) => ownerOfPane(parts, id));
   if (op.startsWith("buffer.")) {
     // A private session has its own; all others are everybody's, to read.
@@ -127,30 +128,30 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
     const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
     return [...own, ...typedInto, ...bufferOwners(session.buffers, op, input)];
   }
-  if (op === "agent.report" && isOfItself(parts, { caller, input }, pane)) return [];
+  if (op === "agent.report" && isOwnReport(parts, { caller, input }, pane)) return [];
   if (isPane || affects === "pane") return ownersOf([pane]);
   const all = new Set([...localPanes.keys(), ...Object.keys(arrangement.state.panes)]);
   if (affects === "session") return [session.owner, ...ownersOf([...all])];
   const inWindow = ownersOf(panesIn(windowWith(arrangement.state, pane)));
   if (affects === "panes") return inWindow;
-  if (affects === "window") return [session.owner, ...inWindow, ...ownersOf(placesNamed(parts, op, input))];
+  if (affects === "window") return [session.owner, ...inWindow, ...ownersOf(otherPanesNamed(parts, op, input))];
   const { focus, float, whole, synchronized } = parse(AddingSchema, input);
   // Input for one pane reaches all of them.
   if (op === "window.update" && synchronized !== undefined) return [session.owner, ...inWindow];
   if (op === "pane.split" && (float === true || whole === true)) return [session.owner, ...inWindow];
   if (focus === true || (op !== "pane.split" && op !== "window.create")) return [session.owner];
   // An agent of this session may add windows to it, and divide the pane that it runs in or owns.
-  const runs = (local: LocalPane | undefined): boolean =>
+  const runsAgent = (local: LocalPane | undefined): boolean =>
     caller.agent !== undefined && local?.pane.agent.info?.name === caller.agent;
-  if (op === "pane.split") return runs(localPanes.get(pane)) ? [] : ownersOf([pane]);
-  return [...localPanes.values()].some(runs) ? [] : [session.owner];
+  if (op === "pane.split") return runsAgent(localPanes.get(pane)) ? [] : ownersOf([pane]);
+  return [...localPanes.values()].some(runsAgent) ? [] : [session.owner];
 }
 
 /** Whether an agent reports its own state, or nothing that is accepted: the call itself names the reporting process. */
-function isOfItself({ localPanes }: SessionParts, by: Pick<PeerRequest, "caller" | "input">, pane: string): boolean {
-  const { pid } = parse(ReportSchema, by.input);
+function isOwnReport({ localPanes }: SessionParts, call: Pick<PeerRequest, "caller" | "input">, pane: string): boolean {
+  const { pid } = parse(ReportSchema, call.input);
   const reported = typeof pid === "number" ? localPanes.get(pane)?.pane.agent.agentFor(pid) : undefined;
-  return reported === undefined || reported === agentOfCaller(by.caller);
+  return reported === undefined || reported === agentOfCaller(call.caller);
 }
 
 /** The owner of a pane of this session, wherever it runs. A view of another session belongs to this session's owner. */
@@ -162,23 +163,23 @@ function ownerOfPane({ session, localPanes, arrangement }: SessionParts, id: str
 }
 
 /** The panes of this session besides the target's window that a move or swap changes. */
-function placesNamed(parts: SessionParts, op: string, input: unknown): readonly string[] {
+function otherPanesNamed(parts: SessionParts, op: string, input: unknown): readonly string[] {
   const { state } = parts.arrangement;
   if (op === "window.swap") return Object.keys(state.panes);
   const { to, with: other } = parse(PlacesSchema, input);
-  const place = op === "pane.move" ? to : op === "pane.swap" ? other : undefined;
-  if (typeof place !== "string") return [];
+  const destination = op === "pane.move" ? to : op === "pane.swap" ? other : undefined;
+  if (typeof destination !== "string") return [];
   try {
     // The other session of a move is asked itself.
-    const isHere = op === "pane.swap" || !isElsewhere(parts, parseTarget(place));
-    return isHere ? panesIn(windowWith(state, parts.findSubject(place).pane)) : [];
+    const isHere = op === "pane.swap" || !isElsewhere(parts, parseTarget(destination));
+    return isHere ? panesIn(windowWith(state, parts.findSubject(destination).pane)) : [];
   } catch {
     // It names a neighbour in the window, or nothing, which the operation reports.
     return [];
   }
 }
 
-function affected(op: string): Pick<Operation, "access"> & { readonly affects?: Operation["affects"] | undefined } {
+function affectedBy(op: string): Pick<Operation, "access"> & { readonly affects?: Operation["affects"] | undefined } {
   return findOperation(op) ?? { affects: peerRequest(op).affects, access: "operate" };
 }
 
@@ -195,13 +196,13 @@ function bufferOwners(buffers: PasteBuffers, op: string, input: unknown): (Owner
  * The objects of a request in words: where it acts, and the buffers that it names. Not the text that the call itself
  * contains.
  */
-function aboutOf(parts: SessionParts, { op, input }: PeerRequest, id: string, isPane: boolean): string[] {
+function describeSubject(parts: SessionParts, { op, input }: PeerRequest, id: string, isPane: boolean): string[] {
   const { session, localPanes, arrangement, content } = parts;
   const { windows, panes } = arrangement.state;
   const isBuffers = op.startsWith("buffer.");
-  const buffers = isBuffers ? buffersIn(session.buffers, op, input) : [];
+  const buffers = isBuffers ? describeBuffers(session.buffers, op, input) : [];
   if (isBuffers && op !== "buffer.paste") return buffers;
-  if (!isPane && (affected(op).affects === "session" || !isOfLayout(op))) {
+  if (!isPane && (affectedBy(op).affects === "session" || !isOfLayout(op))) {
     const all = Object.keys(panes).length;
     return [`the whole session, with ${plural(windows.length, "window")} and ${plural(all, "pane")}`];
   }
@@ -219,12 +220,12 @@ function aboutOf(parts: SessionParts, { op, input }: PeerRequest, id: string, is
 }
 
 /** What a permission given once depends on: it must be the same when the call begins. */
-function stateOf(parts: SessionParts, { op, input }: PeerRequest, pane: string, isPane: boolean): string {
+function stateFingerprint(parts: SessionParts, { op, input }: PeerRequest, pane: string, isPane: boolean): string {
   const { session, arrangement, localPanes, sessionNumber } = parts;
   const { state } = arrangement;
-  const buffers = op.startsWith("buffer.") ? buffersIn(session.buffers, op, input) : [];
+  const buffers = op.startsWith("buffer.") ? describeBuffers(session.buffers, op, input) : [];
   const window = isOfLayout(op) && state.panes[pane] !== undefined ? windowWith(state, pane) : null;
-  const { affects } = affected(op);
+  const { affects } = affectedBy(op);
   const isOne = window === null || affects === "pane";
   const panes = affects === "session" ? Object.keys(state.panes) : isOne ? [] : panesIn(window);
   // Text that one program takes as data is a command for the next.
@@ -235,7 +236,7 @@ function stateOf(parts: SessionParts, { op, input }: PeerRequest, pane: string, 
 }
 
 /** The buffers that a request reads, changes or deletes; of a pasted one the whole text. */
-function buffersIn(buffers: PasteBuffers, op: string, input: unknown): string[] {
+function describeBuffers(buffers: PasteBuffers, op: string, input: unknown): string[] {
   const { buffer, new_name, all } = parse(BufferSchema, input);
   const listed = buffers.list();
   if (all === true) return [`all ${plural(listed.length, "paste buffer")}`];

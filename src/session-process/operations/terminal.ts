@@ -8,25 +8,25 @@ import { requireOwnCursor } from "../../pane/text/own-cursor.ts";
 import { agentOfCaller } from "../../protocol/owner.ts";
 import { cleanPaste } from "../../protocol/pasted-text.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
-import { quote } from "../../shell/words.ts";
+import { quote } from "../../shell/quoting.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";
+import { disorderOf, lacksPlainEcho, NO_ECHO, screenWithSelection } from "./screen.ts";
 import { followScreens } from "./screen-revisions.ts";
-import { disorderOf, lacksPlainEcho, NO_ECHO, shownScreen } from "./shown-screen.ts";
 import { decodeFor, typeInto } from "./typing.ts";
 
 /**
  * Lines of a page whose reading takes milliseconds, so that several such pages in a row would delay everything else.
  */
-const LONG_PAGE = 1_000;
+const LONG_PAGE_LINES = 1_000;
 /** Settles when the last requested long page has been read and other work has run. */
-let longPages: Promise<unknown> = Promise.resolve();
+let lastLongPage: Promise<unknown> = Promise.resolve();
 
 /** Reads long pages one at a time; keys, output and short answers run between two of them. */
-function inTurn<T>(limit: number, read: () => Promise<T>): Promise<T> {
-  if (limit < LONG_PAGE) return read();
-  const answer = longPages.then(read);
-  longPages = answer.catch(() => {}).then(() => Bun.sleep(0));
+function readInTurn<T>(limit: number, read: () => Promise<T>): Promise<T> {
+  if (limit < LONG_PAGE_LINES) return read();
+  const answer = lastLongPage.then(read);
+  lastLongPage = answer.catch(() => {}).then(() => Bun.sleep(0));
   return answer;
 }
 
@@ -91,7 +91,7 @@ export const terminalHandlers: Pick<
       const state = pane.state();
       const earlier = since === undefined ? [] : (revisions?.revisionsSince(since) ?? []);
       return {
-        ...shownScreen(pane.terminal, format, tail),
+        ...screenWithSelection(pane.terminal, format, tail),
         last_activity_ms: pane.activity.idleMs(),
         title: pane.terminal.title,
         state,
@@ -103,10 +103,10 @@ export const terminalHandlers: Pick<
     });
   },
   "scrollback.get": ({ terminal }, { grep, ...page }) =>
-    inTurn(grep === undefined ? page.limit : Number.POSITIVE_INFINITY, () =>
+    readInTurn(grep === undefined ? page.limit : Number.POSITIVE_INFINITY, () =>
       terminal.whenAtRest(() => {
         const { alternate, firstLine, lastLine } = terminal;
-        const lines = grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page);
+        const lines = grep === undefined ? terminal.scrollback(page) : matchingLines(terminal, grep, page);
         if (alternate || firstLine === 0) return lines;
         const searched = `${firstLine + 1}–${lastLine + 1} of ${lastLine + 1}`;
         return { ...(grep === undefined ? {} : { incomplete: true, searched }), dropped_lines: firstLine, ...lines };
@@ -118,10 +118,10 @@ export const terminalHandlers: Pick<
  * Returns the lines that contain a text as a separate sequence, to which offset and limit refer. Soft-wrapped rows are
  * one line, so a text is found across the wrap.
  */
-function matching(
+function matchingLines(
   terminal: TerminalModel,
   grep: string,
-  { offset: asked, limit, format }: Parameters<TerminalModel["scrollback"]>[0],
+  { offset: requestedOffset, limit, format }: Parameters<TerminalModel["scrollback"]>[0],
 ): Scrollback {
   const contains = containing(grep);
   let lines: Line[];
@@ -133,7 +133,7 @@ function matching(
   } else {
     lines = terminal.grep(contains, { limit: Number.POSITIVE_INFINITY, format }).map(({ line }) => line);
   }
-  const offset = asked < 0 ? Math.max(0, lines.length + asked) : asked;
+  const offset = requestedOffset < 0 ? Math.max(0, lines.length + requestedOffset) : requestedOffset;
   return {
     epoch: terminal.epoch,
     lines: lines.slice(offset, offset + limit),

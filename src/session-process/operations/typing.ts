@@ -4,8 +4,8 @@ import type { Pane } from "../../pane/pane.ts";
 import type { TypedInput } from "../../pane/submits.ts";
 
 /** @throws WshError invalid_request (base64), payload_too_large, unknown_key */
-export function decodeFor(pane: Pane, typing: InputRequest): TypedInput {
-  return decodeInput(typing, { ...pane.terminal.modes, takesLines: !pane.commands.isAtPrompt });
+export function decodeFor(pane: Pane, request: InputRequest): TypedInput {
+  return decodeInput(request, { ...pane.terminal.modes, takesLines: !pane.commands.isAtPrompt });
 }
 
 /** @throws WshError session_ended, input_send_failed, payload_too_large */

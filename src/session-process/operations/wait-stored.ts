@@ -35,16 +35,16 @@ export async function searchStored(
   const { log } = pane.commands;
   const start = pane.text.positionAt(since);
   for (const { id, output_start, output_end, first_line_id } of log.list()) {
-    const gone = pane.terminal.firstLine - first_line_id;
-    if (gone <= 0 || (output_end !== null && output_end <= since)) continue;
-    const isCut = output_start < since;
+    const droppedLines = pane.terminal.firstLine - first_line_id;
+    if (droppedLines <= 0 || (output_end !== null && output_end <= since)) continue;
+    const startsBefore = output_start < since;
     // It is no longer known which of its lines are newer.
-    if (isCut && start === null) continue;
-    const from = isCut && start !== null ? start.line - first_line_id + 1 : 1;
-    const skip = isCut && start !== null ? start.index : 0;
+    if (startsBefore && start === null) continue;
+    const from = startsBefore && start !== null ? start.line - first_line_id + 1 : 1;
+    const skip = startsBefore && start !== null ? start.index : 0;
     using stored = log.storedOutput(id);
     let due = performance.now() + SLICE_MS;
-    for (const { first, lines } of stored?.readRange({ from, to: Math.min(gone, stored.totalLines) }) ?? []) {
+    for (const { first, lines } of stored?.readRange({ from, to: Math.min(droppedLines, stored.totalLines) }) ?? []) {
       searchedLines += lines.length;
       for (const [at, line] of lines.entries()) {
         const begin = first + at === from ? skip : 0;
@@ -54,9 +54,9 @@ export async function searchStored(
           const { text, groups } = match;
           const id = first_line_id + first + at - 1;
           const index = match.start + Math.max(1, match.text.length);
-          const place = { lineId: id, outputCursor: pane.text.noteWithin({ line: id, index }, since) };
+          const position = { lineId: id, outputCursor: pane.text.noteWithin({ line: id, index }, since) };
           return {
-            outcome: { decidedBy: type, state: null, match: text, ...(groups && { groups }), ...place },
+            outcome: { decidedBy: type, state: null, match: text, ...(groups && { groups }), ...position },
             searchedLines,
           };
         }

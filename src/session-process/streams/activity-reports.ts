@@ -11,40 +11,45 @@ export type StateEvent = Extract<SessionEvent, { event: "idle" | "running" | "sy
 interface ActivitySink {
   readonly format: Format;
   /** The session's state has changed: an unsent earlier report is out of date. */
-  state(events: readonly StateEvent[]): void;
+  stateChanged(events: readonly StateEvent[]): void;
 }
 
 /** Reports the current state at once, then every change. @returns a function that ends it */
 export function reportActivity(pane: Pane, options: Subscription, sink: ActivitySink): () => void {
-  const ended = new AbortController();
-  void follow(pane, options, sink, ended.signal).catch(() => {});
-  return () => ended.abort();
+  const aborter = new AbortController();
+  void reportUntilAborted(pane, options, sink, aborter.signal).catch(() => {});
+  return () => aborter.abort();
 }
 
-async function follow(pane: Pane, options: Subscription, sink: ActivitySink, signal: AbortSignal): Promise<void> {
+async function reportUntilAborted(
+  pane: Pane,
+  options: Subscription,
+  sink: ActivitySink,
+  signal: AbortSignal,
+): Promise<void> {
   const { activity, silence } = pane;
   const wait = { maxWaitMs: MAX_WAIT_MS, signal };
-  const running = (): void => sink.state([{ event: "running", seq: 0, generation: activity.generation }]);
-  if (activity.idleMs() < options.idle_timeout_ms) running();
+  const reportRunning = (): void => sink.stateChanged([{ event: "running", seq: 0, generation: activity.generation }]);
+  if (activity.idleMs() < options.idle_timeout_ms) reportRunning();
   for (;;) {
-    const quiet = await silence.awaitIdle({ ...wait, timeoutMs: options.idle_timeout_ms });
-    if (quiet.decided === "timeout") continue;
-    if (quiet.decided !== "idle" || signal.aborted) return;
-    const { generation } = quiet;
+    const outcome = await silence.awaitIdle({ ...wait, timeoutMs: options.idle_timeout_ms });
+    if (outcome.decided === "timeout") continue;
+    if (outcome.decided !== "idle" || signal.aborted) return;
+    const { generation } = outcome;
     await pane.terminal.whenAtRest(() => {
       if (signal.aborted) return;
       const screen = pane.terminal.screen(sink.format);
       const state = { seq: 0, screen, scrollback_lines: screen.total_lines };
       const idle: StateEvent = { event: "idle", generation, ...state };
       // A subscriber without `activity` among its events gets the same as with a sync (docs/protocol.md, Events).
-      sink.state(options.events.includes("activity") ? [idle] : [idle, { event: "sync", ...state }]);
+      sink.stateChanged(options.events.includes("activity") ? [idle] : [idle, { event: "sync", ...state }]);
     });
     for (;;) {
-      const next = await silence.awaitIdle({ ...wait, timeoutMs: 0, lastGeneration: generation });
-      if (next.decided === "idle") break;
-      if (next.decided !== "timeout") return;
+      const activityOutcome = await silence.awaitIdle({ ...wait, timeoutMs: 0, lastGeneration: generation });
+      if (activityOutcome.decided === "idle") break;
+      if (activityOutcome.decided !== "timeout") return;
     }
     if (signal.aborted) return;
-    running();
+    reportRunning();
   }
 }

@@ -25,9 +25,9 @@ const encoder = new TextEncoder();
 export class CommandStream {
   private follower: CommandFollower | null = null;
   private outputHold: Disposable | null = null;
-  private dropping = false;
-  private omitted = 0;
-  private readonly ends: (() => void)[];
+  private isDropping = false;
+  private omittedLines = 0;
+  private readonly unsubscribers: (() => void)[];
 
   constructor(
     private readonly local: LocalPane,
@@ -35,8 +35,8 @@ export class CommandStream {
   ) {
     peer.onDrain = () => this.drained();
     const { ownSession, session } = local;
-    this.ends = [
-      session.events.on("info", () => this.letGoForOthers()),
+    this.unsubscribers = [
+      session.events.on("info", () => this.releaseOutputForOthers()),
       ownSession.lifetime.delayEnd(),
       session.lifetime.delayEnd(),
       // The end of the whole session includes the reason.
@@ -54,17 +54,17 @@ export class CommandStream {
     const { pane, ownSession } = local;
     if (id === null || this.follower?.id !== id) {
       this.follower?.close();
-      this.omitted = 0;
+      this.omittedLines = 0;
       peer.send(messageTypes.event, { event: "following", id });
       this.follower = pane.commands.follow(id, {
         text: (text) => this.send(text),
         omitted: (lines) => {
-          this.omitted += lines;
+          this.omittedLines += lines;
         },
         ended: (record) => {
           // When the session is ending, the end of the connection reports it.
           if (ownSession.lifetime.isEnding) return;
-          peer.send(messageTypes.event, { event: "command_ended", record, omitted_lines: this.omitted });
+          peer.send(messageTypes.event, { event: "command_ended", record, omitted_lines: this.omittedLines });
         },
       });
     }
@@ -77,25 +77,25 @@ export class CommandStream {
   /** The connection is gone. */
   close(): void {
     this.follower?.close();
-    this.letGo();
-    for (const end of this.ends) end();
+    this.releaseOutput();
+    for (const end of this.unsubscribers) end();
   }
 
   private send(text: string): void {
     const { peer, local } = this;
-    if (this.dropping) {
-      for (let index = text.indexOf("\n"); index >= 0; index = text.indexOf("\n", index + 1)) this.omitted++;
+    if (this.isDropping) {
+      for (let index = text.indexOf("\n"); index >= 0; index = text.indexOf("\n", index + 1)) this.omittedLines++;
       return;
     }
     peer.sendBytes(messageTypes.output, encoder.encode(text));
     const { pending } = peer.outbox;
     if (pending > BEHIND_BYTES && this.mayHold) this.outputHold ??= local.pane.holdOutput();
-    this.dropping = pending > MAX_PENDING_BYTES;
+    this.isDropping = pending > MAX_PENDING_BYTES;
   }
 
   private drained(): void {
-    this.dropping = false;
-    this.letGo();
+    this.isDropping = false;
+    this.releaseOutput();
   }
 
   /** Whether the session's program is one command whose output no other viewer would miss. */
@@ -109,11 +109,11 @@ export class CommandStream {
     );
   }
 
-  private letGoForOthers(): void {
-    if (this.outputHold !== null && !this.mayHold) this.letGo();
+  private releaseOutputForOthers(): void {
+    if (this.outputHold !== null && !this.mayHold) this.releaseOutput();
   }
 
-  private letGo(): void {
+  private releaseOutput(): void {
     this.outputHold?.[Symbol.dispose]();
     this.outputHold = null;
   }

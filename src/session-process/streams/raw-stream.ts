@@ -12,7 +12,7 @@ import type { Peer } from "../../wire/peer.ts";
 import type { ClientEnd } from "./client-end.ts";
 
 /** Soft reset, normal screen, home and clear: the start of a repaint. */
-const REPAINT = new TextEncoder().encode("\x1b[!p\x1b[?6l\x1b[r\x1b[?1049l\x1b[0m\x1b[H\x1b[2J");
+const REPAINT_START = new TextEncoder().encode("\x1b[!p\x1b[?6l\x1b[r\x1b[?1049l\x1b[0m\x1b[H\x1b[2J");
 
 export const RawSchema = v.object({
   /** A repaint of the current screen comes first. */
@@ -30,7 +30,7 @@ export class RawStream {
     private readonly pane: Pane,
     private readonly peer: Peer,
     private readonly readOnly: boolean,
-    private readonly end: (end: ClientEnd) => void,
+    private readonly endStream: (end: ClientEnd) => void,
   ) {
     this.unsubscribe = pane.events.on("chunk", ({ bytes }) => this.send(bytes));
   }
@@ -52,12 +52,12 @@ export class RawStream {
   receive(message: WireMessage): void {
     if (this.isOver || message.type !== messageTypes.input) return;
     if (this.readOnly) {
-      this.end({ reason: "access_denied" });
+      this.endStream({ reason: "access_denied" });
       return;
     }
     // Does not count as activity, and ignores the input mode (docs/protocol.md, Raw bytes).
     this.pane.sendRaw(message.payload).catch((thrown) => {
-      if (WshError.from(thrown).code !== "session_ended") this.end({ reason: "input_refused" });
+      if (WshError.from(thrown).code !== "session_ended") this.endStream({ reason: "input_refused" });
     });
   }
 
@@ -82,7 +82,7 @@ export class RawStream {
   }
 
   private repaint(): void {
-    this.peer.sendBytes(messageTypes.output, REPAINT);
+    this.peer.sendBytes(messageTypes.output, REPAINT_START);
     this.peer.sendBytes(messageTypes.output, this.pane.terminal.serialize({ history: 0 }));
   }
 

@@ -9,8 +9,8 @@ import type { ResetReason, TerminalModel } from "../../terminal/model.ts";
 
 type ScreenEvent = Extract<SessionEvent, { event: "mode" | "reset" | "line" | "cursor" | "diff" }>;
 
-interface ScreenInterest {
-  readonly wants: ReadonlySet<EventName>;
+interface ReportOptions {
+  readonly wantedEvents: ReadonlySet<EventName>;
   readonly format: Format;
 }
 
@@ -22,7 +22,7 @@ export class ScreenReports {
 
   constructor(
     private readonly terminal: TerminalModel,
-    private readonly interest: ScreenInterest,
+    private readonly options: ReportOptions,
   ) {}
 
   reset(reason: ResetReason): void {
@@ -31,12 +31,12 @@ export class ScreenReports {
 
   /** The whole screen, as sent to the subscriber at the beginning and after it missed something. */
   sync(): Extract<SessionEvent, { event: "sync" }> {
-    const screen = this.terminal.screen(this.interest.format);
+    const screen = this.terminal.screen(this.options.format);
     return { event: "sync", seq: 0, screen, scrollback_lines: screen.total_lines };
   }
 
   /** The same, after which the subscriber is known to have it: its rows need not be sent again one by one. */
-  begin(): Extract<SessionEvent, { event: "sync" }> {
+  beginSync(): Extract<SessionEvent, { event: "sync" }> {
     const { terminal } = this;
     const sync = this.sync();
     // Rows detect changes when they are read.
@@ -48,22 +48,22 @@ export class ScreenReports {
   }
 
   /** Returns changes since the last call, or since the beginning. @param seq of the next event */
-  news(seq: () => number): ScreenEvent[] {
+  takeChanges(seq: () => number): ScreenEvent[] {
     const { terminal } = this;
-    const { wants, format } = this.interest;
+    const { wantedEvents, format } = this.options;
     const events: ScreenEvent[] = [];
     if (terminal.alternate !== this.alternate) {
       this.alternate = terminal.alternate;
-      if (wants.has("mode")) events.push({ event: "mode", seq: seq(), alternate_active: this.alternate });
+      if (wantedEvents.has("mode")) events.push({ event: "mode", seq: seq(), alternate_active: this.alternate });
     }
     for (const reason of this.resets) events.push({ event: "reset", seq: seq(), reason });
     this.resets.clear();
     if (terminal.epoch === this.epoch) return events;
-    const rows = wants.has("lines") || wants.has("diffs") ? terminal.changedRows(this.epoch) : [];
+    const rows = wantedEvents.has("lines") || wantedEvents.has("diffs") ? terminal.changedRows(this.epoch) : [];
     this.epoch = terminal.epoch;
-    if (rows.length === 0 && !wants.has("cursor")) return events;
+    if (rows.length === 0 && !wantedEvents.has("cursor")) return events;
     const screen = terminal.screen(format);
-    if (wants.has("lines")) {
+    if (wantedEvents.has("lines")) {
       for (const index of rows) {
         const line = screen.lines[index];
         if (line !== undefined)
@@ -71,9 +71,10 @@ export class ScreenReports {
       }
     }
     const cursor = JSON.stringify(screen.cursor);
-    if (wants.has("cursor") && cursor !== this.cursor) events.push({ event: "cursor", seq: seq(), ...screen.cursor });
+    if (wantedEvents.has("cursor") && cursor !== this.cursor)
+      events.push({ event: "cursor", seq: seq(), ...screen.cursor });
     this.cursor = cursor;
-    if (wants.has("diffs") && rows.length > 0) {
+    if (wantedEvents.has("diffs") && rows.length > 0) {
       events.push({ event: "diff", seq: seq(), changed_lines: rows, screen });
     }
     return events;

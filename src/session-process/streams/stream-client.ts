@@ -19,7 +19,7 @@ import { SessionSubscription } from "./subscription.ts";
 export class StreamClient {
   private stream: SessionSubscription | RawStream | null = null;
   private isOver = false;
-  private readonly ends: (() => void)[];
+  private readonly unsubscribers: (() => void)[];
 
   constructor(
     readonly local: LocalPane,
@@ -27,11 +27,11 @@ export class StreamClient {
   ) {
     const { ownSession, session } = local;
     peer.onDrain = () => this.stream?.drained();
-    this.ends = [
+    this.unsubscribers = [
       session.openStream(),
       ownSession.events.on("exited", (exit) => {
         if (ownSession.lifetime.isEnding) this.stream?.close();
-        else this.exited(exit);
+        else this.programExited(exit);
       }),
       ownSession.events.on("destroyed", ({ reason, exit }) => {
         this.end({ reason, exit_code: exit.code, signal: exit.signal });
@@ -47,24 +47,24 @@ export class StreamClient {
   async subscribe(input: unknown, access: Access): Promise<void> {
     const { call, ...options } = parse(v.object({ ...SubscriptionSchema.entries, call: v.number() }), input);
     requireMayHear({ access }, options.events);
-    const earlier = this.stream;
-    const begun = (): void => {
-      earlier?.close();
+    const earlierStream = this.stream;
+    const onBegun = (): void => {
+      earlierStream?.close();
       this.peer.send(messageTypes.event, { event: "subscribed", call });
     };
     if (options.events.length === 0) {
       this.stream = null;
-      begun();
+      onBegun();
       return;
     }
-    this.stream = await SessionSubscription.open(this.local, this.peer, options, begun);
+    this.stream = await SessionSubscription.open(this.local, this.peer, options, onBegun);
     if (this.isOver) this.stream.close();
   }
 
   /** @throws WshError invalid_request */
-  async raw(input: unknown, access: Access): Promise<void> {
-    const asked = parse(RawSchema, input);
-    const options = { ...asked, read_only: asked.read_only || !accessCovers(access, "operate") };
+  async openRaw(input: unknown, access: Access): Promise<void> {
+    const rawOptions = parse(RawSchema, input);
+    const options = { ...rawOptions, read_only: rawOptions.read_only || !accessCovers(access, "operate") };
     this.stream?.close();
     this.stream = await RawStream.open(this.local.pane, this.peer, options, (end) => this.end(end));
     if (this.isOver) this.stream.close();
@@ -82,10 +82,10 @@ export class StreamClient {
     if (this.isOver) return;
     this.isOver = true;
     this.stream?.close();
-    for (const end of this.ends) end();
+    for (const end of this.unsubscribers) end();
   }
 
-  private exited(exit: { readonly code: number | null; readonly signal: string | null }): void {
+  private programExited(exit: { readonly code: number | null; readonly signal: string | null }): void {
     this.stream?.finish(exit);
     this.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
   }

@@ -20,7 +20,7 @@ import { ScreenReports } from "./screen-reports.ts";
 const MAX_QUEUED_CHARS = 256 * 1024;
 
 /** Drawn elements are used unconverted from the store: read-only, unlike the wire's type. */
-type DrawnElements = {
+type OverlayEvent = {
   readonly event: "overlay";
   readonly seq: number;
   readonly overlays: readonly Overlay[];
@@ -28,36 +28,39 @@ type DrawnElements = {
 };
 type SentEvent =
   | Exclude<SessionEvent, { event: "overlay" }>
-  | DrawnElements
+  | OverlayEvent
   | { readonly type: "lagged" | "input_lagged"; readonly skipped: number };
 
 export class SessionSubscription {
-  private readonly wants: ReadonlySet<EventName>;
-  private readonly screen: ScreenReports;
-  private readonly ends: (() => void)[] = [];
+  private readonly wantedEvents: ReadonlySet<EventName>;
+  private readonly screenReports: ScreenReports;
+  private readonly unsubscribers: (() => void)[] = [];
   private readonly decoder = new TextDecoder();
   private timer: Timer | null = null;
-  private flushing = false;
+  private isFlushing = false;
   private isOver = false;
-  private lastReport = Number.NEGATIVE_INFINITY;
+  private lastReportAt = Number.NEGATIVE_INFINITY;
   private seq = 0;
-  private dirty = false;
+  private isDirty = false;
   private areElementsDue = false;
-  private chars = "";
-  private charsSkipped = 0;
+  private queuedChars = "";
+  private skippedChars = 0;
   /** The pending report of idle or running: only the newest. */
-  private activity: readonly StateEvent[] = [];
-  private queued: SentEvent[] = [];
-  private inputSkipped = 0;
-  private skipped = 0;
+  private pendingActivity: readonly StateEvent[] = [];
+  private queuedEvents: SentEvent[] = [];
+  private skippedInputs = 0;
+  private skippedEvents = 0;
 
   private constructor(
     private readonly local: LocalPane,
     private readonly peer: Peer,
     private readonly options: Subscription,
   ) {
-    this.wants = new Set(options.events);
-    this.screen = new ScreenReports(local.pane.terminal, { wants: this.wants, format: options.format });
+    this.wantedEvents = new Set(options.events);
+    this.screenReports = new ScreenReports(local.pane.terminal, {
+      wantedEvents: this.wantedEvents,
+      format: options.format,
+    });
   }
 
   /** Begins between two chunks: calls `begun`, then sends the current state, then changes. */
@@ -65,11 +68,11 @@ export class SessionSubscription {
     local: LocalPane,
     peer: Peer,
     options: Subscription,
-    begun: () => void,
+    onBegun: () => void,
   ): Promise<SessionSubscription> {
     const subscription = new SessionSubscription(local, peer, options);
     await local.pane.terminal.whenAtRest(() => {
-      begun();
+      onBegun();
       subscription.begin();
     });
     return subscription;
@@ -79,16 +82,16 @@ export class SessionSubscription {
   close(): void {
     if (this.isOver) return;
     const events: SentEvent[] = [];
-    this.reportQueued(events);
+    this.takeQueued(events);
     this.send(events);
     this.isOver = true;
     if (this.timer !== null) clearTimeout(this.timer);
-    for (const end of this.ends) end();
+    for (const end of this.unsubscribers) end();
   }
 
   /** The connection has sent everything: reports the changes since. */
   drained(): void {
-    if (this.dirty) this.schedule();
+    if (this.isDirty) this.schedule();
   }
 
   /** The program has ended: reports its last screen and its exit, even to a reader that is too slow. */
@@ -100,48 +103,48 @@ export class SessionSubscription {
   }
 
   private begin(): void {
-    const { local, wants } = this;
+    const { local, wantedEvents } = this;
     const { session, pane } = local;
-    this.send([this.screen.begin()]);
+    this.send([this.screenReports.beginSync()]);
     if (this.options.idle_timeout_ms > 0 && pane.exit === null) {
-      this.ends.push(
+      this.unsubscribers.push(
         reportActivity(pane, this.options, {
           format: this.options.format,
-          state: (events) => {
-            this.activity = events;
-            if (this.peer.outbox.pending > 0) this.dirty = true;
+          stateChanged: (events) => {
+            this.pendingActivity = events;
+            if (this.peer.outbox.pending > 0) this.isDirty = true;
             else this.reportActivity();
           },
         }),
       );
     }
-    const screenEvents = (["lines", "cursor", "mode", "diffs"] as const).some((name) => wants.has(name));
-    if (screenEvents) this.ends.push(pane.events.on("chunk", () => this.changed()));
-    if (wants.has("chars")) this.ends.push(pane.events.on("chunk", ({ bytes }) => this.printed(bytes)));
-    this.ends.push(
+    const wantsScreenEvents = (["lines", "cursor", "mode", "diffs"] as const).some((name) => wantedEvents.has(name));
+    if (wantsScreenEvents) this.unsubscribers.push(pane.events.on("chunk", () => this.markDirty()));
+    if (wantedEvents.has("chars")) this.unsubscribers.push(pane.events.on("chunk", ({ bytes }) => this.printed(bytes)));
+    this.unsubscribers.push(
       pane.events.on("reset", (reason) => {
-        this.screen.reset(reason);
-        this.changed();
+        this.screenReports.reset(reason);
+        this.markDirty();
       }),
     );
-    if (wants.has("commands")) {
+    if (wantedEvents.has("commands")) {
       const listener = pane.commands.log.on({
         started: (command) => this.enqueue({ event: "command_started", seq: 0, command }),
         finished: (command) => this.enqueue({ event: "command_finished", seq: 0, command }),
       });
-      this.ends.push(() => listener[Symbol.dispose]());
+      this.unsubscribers.push(() => listener[Symbol.dispose]());
     }
-    if (wants.has("agent")) {
-      const tell = (agent: AgentInfo | null): void =>
+    if (wantedEvents.has("agent")) {
+      const enqueueAgent = (agent: AgentInfo | null): void =>
         this.enqueue({ event: "agent_state", seq: 0, pane_id: pane.id, agent });
-      this.ends.push(pane.events.on("agent", tell));
+      this.unsubscribers.push(pane.events.on("agent", enqueueAgent));
       const { agent } = pane.info();
-      if (agent !== undefined) tell(agent);
+      if (agent !== undefined) enqueueAgent(agent);
     }
-    if (wants.has("input")) {
-      this.ends.push(
-        session.events.on("typed", ({ mode, raw, parsed, target, pane: typedIn }) => {
-          if (typedIn !== pane.id) return;
+    if (wantedEvents.has("input")) {
+      this.unsubscribers.push(
+        session.events.on("typed", ({ mode, raw, parsed, target, pane: typedPane }) => {
+          if (typedPane !== pane.id) return;
           this.enqueue({
             event: "input",
             mode,
@@ -153,55 +156,55 @@ export class SessionSubscription {
         session.events.on("inputMode", (mode) => this.enqueue({ event: "mode", mode })),
       );
     }
-    if (wants.has("overlay")) {
-      this.ends.push(
+    if (wantedEvents.has("overlay")) {
+      this.unsubscribers.push(
         ...[session, local.ownSession].map(({ events }) =>
           events.on("drawn", () => {
             this.areElementsDue = true;
-            this.changed();
+            this.markDirty();
           }),
         ),
       );
     }
   }
 
-  private changed(): void {
-    this.dirty = true;
+  private markDirty(): void {
+    this.isDirty = true;
     this.schedule();
   }
 
   private printed(bytes: Uint8Array): void {
     const text = this.decoder.decode(bytes, { stream: true });
-    if (this.chars.length + text.length > MAX_QUEUED_CHARS) this.charsSkipped += text.length;
-    else this.chars += text;
-    this.changed();
+    if (this.queuedChars.length + text.length > MAX_QUEUED_CHARS) this.skippedChars += text.length;
+    else this.queuedChars += text;
+    this.markDirty();
   }
 
   private enqueue(event: SentEvent): void {
     // Events that cannot be merged do not wait for the interval.
-    if (this.queued.length === 0 && this.timer !== null) {
+    if (this.queuedEvents.length === 0 && this.timer !== null) {
       clearTimeout(this.timer);
       this.timer = null;
     }
-    if (this.queued.length < MAX_QUEUED_EVENTS) this.queued.push(event);
-    else if ("event" in event && event.event === "input") this.inputSkipped++;
-    else this.skipped++;
-    this.changed();
+    if (this.queuedEvents.length < MAX_QUEUED_EVENTS) this.queuedEvents.push(event);
+    else if ("event" in event && event.event === "input") this.skippedInputs++;
+    else this.skippedEvents++;
+    this.markDirty();
   }
 
   private schedule(): void {
-    if (this.isOver || this.timer !== null || this.flushing || this.peer.outbox.pending > 0) return;
-    const due = this.lastReport + this.options.interval_ms - performance.now();
-    if (due <= 0 && this.queued.length === 0) void this.flush();
-    else this.timer = setTimeout(() => void this.flush(), this.queued.length > 0 ? 0 : Math.ceil(due));
+    if (this.isOver || this.timer !== null || this.isFlushing || this.peer.outbox.pending > 0) return;
+    const due = this.lastReportAt + this.options.interval_ms - performance.now();
+    if (due <= 0 && this.queuedEvents.length === 0) void this.flush();
+    else this.timer = setTimeout(() => void this.flush(), this.queuedEvents.length > 0 ? 0 : Math.ceil(due));
   }
 
   private async flush(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
-    this.flushing = true;
+    this.isFlushing = true;
     await this.local.pane.terminal.whenAtRest(() => {
-      this.flushing = false;
+      this.isFlushing = false;
       if (this.isOver || this.peer.outbox.pending > 0) return;
       this.report();
     });
@@ -209,11 +212,11 @@ export class SessionSubscription {
 
   /** All changes since the last report, in the order of docs/protocol.md, Events. Runs at most once per interval. */
   private report(): void {
-    this.dirty = false;
-    this.lastReport = performance.now();
+    this.isDirty = false;
+    this.lastReportAt = performance.now();
     const events: SentEvent[] = [];
-    this.reportQueued(events);
-    events.push(...this.screen.news(() => ++this.seq));
+    this.takeQueued(events);
+    events.push(...this.screenReports.takeChanges(() => ++this.seq));
     if (this.areElementsDue) {
       const { elements } = this.local.drawnSession;
       events.push({ event: "overlay", seq: ++this.seq, overlays: elements.overlays(), panels: elements.panels() });
@@ -224,21 +227,22 @@ export class SessionSubscription {
   }
 
   private reportActivity(): void {
-    this.send(this.activity);
-    this.activity = [];
+    this.send(this.pendingActivity);
+    this.pendingActivity = [];
   }
 
-  private reportQueued(events: SentEvent[]): void {
-    for (const event of this.queued.splice(0)) events.push("seq" in event ? { ...event, seq: ++this.seq } : event);
-    if (this.inputSkipped > 0) events.push({ type: "input_lagged", skipped: this.inputSkipped });
-    if (this.skipped > 0) events.push({ type: "lagged", skipped: this.skipped });
-    this.inputSkipped = 0;
-    this.skipped = 0;
-    if (this.chars !== "") events.push({ event: "chars", seq: ++this.seq, text: this.chars });
-    this.chars = "";
-    if (this.charsSkipped > 0) {
-      events.push({ type: "lagged", skipped: this.charsSkipped }, this.screen.sync());
-      this.charsSkipped = 0;
+  private takeQueued(events: SentEvent[]): void {
+    for (const event of this.queuedEvents.splice(0))
+      events.push("seq" in event ? { ...event, seq: ++this.seq } : event);
+    if (this.skippedInputs > 0) events.push({ type: "input_lagged", skipped: this.skippedInputs });
+    if (this.skippedEvents > 0) events.push({ type: "lagged", skipped: this.skippedEvents });
+    this.skippedInputs = 0;
+    this.skippedEvents = 0;
+    if (this.queuedChars !== "") events.push({ event: "chars", seq: ++this.seq, text: this.queuedChars });
+    this.queuedChars = "";
+    if (this.skippedChars > 0) {
+      events.push({ type: "lagged", skipped: this.skippedChars }, this.screenReports.sync());
+      this.skippedChars = 0;
     }
   }
 

@@ -19,7 +19,7 @@ import { PaneTerminalSchema } from "../../protocol/pane-terminal.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import { loadSettings } from "../../settings/settings.ts";
-import { quote, shellText } from "../../shell/words.ts";
+import { quote, shellText } from "../../shell/quoting.ts";
 import { type Backend, TMUX_VERSION } from "../backend.ts";
 import { optionPrefix } from "../bindings/key-names.ts";
 import { TmuxError } from "../error.ts";

@@ -2,7 +2,7 @@
 import type { Instance } from "../../instance/paths.ts";
 import { selfCommand } from "../../launch/launch.ts";
 import { installScripts } from "../../launch/script-files.ts";
-import { quote } from "../../shell/words.ts";
+import { quote } from "../../shell/quoting.ts";
 
 /** @returns its directory. @throws WshError runtime_dir_unusable */
 export function installTmux(instance: Instance): string {

@@ -8,7 +8,7 @@
 import { BY_KEY } from "../../launch/key-variable.ts";
 import { selfCommand } from "../../launch/launch.ts";
 import { descriptorFile } from "../../platform/own-process.ts";
-import { quote } from "../../shell/words.ts";
+import { quote } from "../../shell/quoting.ts";
 import type { ControlMode } from "../control/mode.ts";
 import { TmuxError } from "../error.ts";
 import { type ClientSide, type InstanceBackend, MOST_INPUT_BYTES } from "../instance/backend.ts";

@@ -159,8 +159,8 @@ export function cutGroup(whole: Group, cells: number): Group {
 }
 
 /** The style of a segment, over that of the line. */
-export function baseStyle({ style: look }: Pick<Segment, "style">): Style {
-  return look === null ? theme.status : applySpec(theme.status, look);
+export function baseStyle({ style }: Pick<Segment, "style">): Style {
+  return style === null ? theme.status : applySpec(theme.status, style);
 }
 
 /** @param isShort without names of windows in the background */
@@ -285,10 +285,7 @@ function makeWindowGroup(segment: Segment, window: WindowInfo, { facts, isShort,
   const { index, active } = window;
   const role: ThemeRole = active ? "status_current" : "status";
   const roleStyle = active ? roleStyleOn(base, role) : base;
-  const style = windowSigns.reduce(
-    (below, { style: look }) => (look === null ? below : applySpec(below, look)),
-    roleStyle,
-  );
+  const style = windowSigns.reduce((below, { style }) => (style === null ? below : applySpec(below, style)), roleStyle);
   const name = isShort && !active ? "" : `:${shorten(window.name, segment.width ?? MAX_NAME_CELLS)}`;
   const signs = windowSigns.map(({ sign }) => sign).join("");
   const text = `${index}${name}${signs}${describeHidden(window)}`;
@@ -303,12 +300,12 @@ function makeWindowGroup(segment: Segment, window: WindowInfo, { facts, isShort,
 function describeTyping(windows: readonly WindowInfo[], short: (name: string) => string): string[] {
   const hasSeveral = windows.length > 1;
   return windows.flatMap(({ index, panes }) =>
-    panes.flatMap(({ typed_by: name, index: at }) => {
+    panes.flatMap(({ typed_by: name, index: paneIndex }) => {
       if (name === undefined) return [];
       const place = hasSeveral
-        ? ` in ${index}${panes.length > 1 ? `.${at}` : ""}`
+        ? ` in ${index}${panes.length > 1 ? `.${paneIndex}` : ""}`
         : panes.length > 1
-          ? ` in ${at}`
+          ? ` in ${paneIndex}`
           : "";
       return [` ${short(name)} types${place} `];
     }),

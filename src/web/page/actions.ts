@@ -2,7 +2,7 @@
 
 import { defined } from "../../protocol/defined.ts";
 import type { OpenDialog } from "./open.ts";
-import { stateOf } from "./session-words.ts";
+import { describeState } from "./session-state.ts";
 import { sessions } from "./sessions.ts";
 import { change, changeFontSize, settings } from "./settings.ts";
 import type { Workspace } from "./workspace.ts";
@@ -30,7 +30,7 @@ function sessionActions(workspace: Workspace): PageAction[] {
   const all = sessions.value.toSorted((a, b) => a.last_activity_ms - b.last_activity_ms);
   return all.flatMap((session) => {
     const { id, name, windows } = session;
-    const { words } = stateOf(session);
+    const { words } = describeState(session);
     const own: PageAction = {
       name,
       detail: `session · ${session.agent === undefined ? "" : "agent "}${words}`,

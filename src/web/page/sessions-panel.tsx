@@ -7,7 +7,7 @@ import type { SessionInfo } from "../../protocol/session.ts";
 import { IconButton } from "./icon-button.tsx";
 import { Miniature } from "./miniature.tsx";
 import { SessionName } from "./session-name.tsx";
-import { shortPath, stateOf } from "./session-words.ts";
+import { describeState, shortPath } from "./session-state.ts";
 import { byName, lastCommands, questions } from "./sessions.ts";
 import { change, settings } from "./settings.ts";
 import type { Workspace } from "./workspace.ts";
@@ -155,7 +155,7 @@ function SessionItem({
 }) {
   const { id, name, tags, attached } = session;
   const pane = activePane(session);
-  const { words, tone } = stateOf(session);
+  const { words, tone } = describeState(session);
   const command = lastCommands.value.get(pane?.id ?? "");
   const sessionQuestions = questions.value.get(id) ?? [];
   const isShown = workspace.tiles.value.some((tile) => tile.session === id);

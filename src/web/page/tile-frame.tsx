@@ -6,7 +6,7 @@ import { CommandMenu } from "./command-menu.tsx";
 import { FindBar } from "./find-bar.tsx";
 import { IconButton } from "./icon-button.tsx";
 import { SessionName } from "./session-name.tsx";
-import { stateOf } from "./session-words.ts";
+import { describeState } from "./session-state.ts";
 import type { Tile } from "./tile.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -35,7 +35,7 @@ export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly w
         <b class="name" title={tile.name}>
           <SessionName name={tile.name} />
         </b>
-        {info !== undefined && <span class={`state ${stateOf(info).tone}`}>{stateOf(info).words}</span>}
+        {info !== undefined && <span class={`state ${describeState(info).tone}`}>{describeState(info).words}</span>}
         {info !== undefined && <Windows windows={info.windows} tile={tile} workspace={workspace} />}
         <span class="title">{tile.title.value}</span>
         <TileState tile={tile} />

@@ -1,6 +1,6 @@
 /** Arguments after `--` reach a command unchanged, whichever shell reads them. */
 import { describe, expect } from "bun:test";
-import { shellText } from "../../../src/shell/words.ts";
+import { shellText } from "../../../src/shell/quoting.ts";
 import { testWith } from "../../support/programs.ts";
 
 const words = [

@@ -32,7 +32,7 @@ test("a runtime directory that cannot be used fails no notice of the session its
     });
     const event = { event: "notification", text: "done", session: "s", pane: "@1", tags: [], at: 0 };
     // More than are ever on their way at once.
-    for (let count = 0; count < 40; count++) notices.happened(event as unknown as RecordedEvent);
+    for (let count = 0; count < 40; count++) notices.handleEvent(event as unknown as RecordedEvent);
     expect([shown.length, warnings.length]).toEqual([40, 40]);
   } finally {
     rmSync(dir, { recursive: true });

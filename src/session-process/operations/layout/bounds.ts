@@ -31,10 +31,10 @@ export function boundsText({ x, y, width, height }: FloatBounds): Bounds {
 }
 
 /** @returns undefined for a tiled pane @throws WshError invalid_request */
-export function floating(isFloating: boolean, bounds: Bounds): FloatChange | undefined {
-  const given = boundsOf(bounds);
-  if (isFloating) return given;
-  const [stray] = Object.keys(given);
-  if (stray !== undefined) throw new WshError("invalid_request", `'${stray}' needs 'float'`);
+export function floatChange(isFloating: boolean, bounds: Bounds): FloatChange | undefined {
+  const requested = boundsOf(bounds);
+  if (isFloating) return requested;
+  const [strayName] = Object.keys(requested);
+  if (strayName !== undefined) throw new WshError("invalid_request", `'${strayName}' needs 'float'`);
   return undefined;
 }

@@ -42,7 +42,7 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
       tmux: writeTmuxLayout(placePanes(window.root, arrangement.sizeOf(window), window.recent), (id) => paneNumber(id)),
     })),
   }),
-  "layout.set": (call, wanted) => setLayout(call, wanted),
+  "layout.set": (call, layout) => setLayout(call, layout),
   "layout.preset": (call, { preset: name }) =>
     change(call, (state) => {
       const window = windowById(state, call.subject.window.id);
@@ -56,12 +56,12 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
 
 /** A tree in the form of `layout.set`. */
 function treeOf(node: LayoutNode, panes: Windows["panes"]): unknown {
-  if (isLeaf(node)) return { pane: node.pane, weight: node.weight, ...chosenFor(panes[node.pane]) };
+  if (isLeaf(node)) return { pane: node.pane, weight: node.weight, ...userSettings(panes[node.pane]) };
   const children = node.children.map((child) => treeOf(child, panes));
   return node.axis === "row" ? { row: children, weight: node.weight } : { column: children, weight: node.weight };
 }
 
-function chosenFor({ title, keep, env }: Partial<PaneEntry> = {}): object {
+function userSettings({ title, keep, env }: Partial<PaneEntry> = {}): object {
   const kept = { ...present({ keep_after_exit: keep }), ...defined({ env }) };
   return { ...present({ title }), ...kept };
 }
@@ -76,12 +76,12 @@ function floatsIn({ floats = [] }: WindowEntry, panes: Windows["panes"]): { floa
       ...boundsText(float),
       ...(float.hidden ? { hidden: true } : {}),
       ...(float.bare ? { border: false } : {}),
-      ...chosenFor(panes[float.pane]),
+      ...userSettings(panes[float.pane]),
     })),
   };
 }
 
-interface WantedPanes {
+interface RequestedLayout {
   /** Absent: the existing ones, unless the tree contains them. */
   readonly floats?: readonly FloatLeaf[] | undefined;
   readonly tree?: LayoutTree | undefined;
@@ -91,17 +91,21 @@ interface WantedPanes {
 }
 
 /** Checks the whole layout, starts its new panes, then arranges the window; on failure, ends the started ones. */
-async function setLayout(call: LayoutCall, layout: WantedPanes) {
+async function setLayout(call: LayoutCall, layout: RequestedLayout) {
   const { arrangement } = call.parts;
   return arrangement.change(async () => {
     const window = windowById(arrangement.state, call.subject.window.id);
-    const tree = wantedTree(layout, panesOf(window.root));
+    const tree = requestedTree(layout, panesOf(window.root));
     const inTree = panesOfTree(tree);
-    const keptFloats = (window.floats ?? []).filter(
+    const remainingFloats = (window.floats ?? []).filter(
       ({ pane, popup }) => popup || (layout.floats === undefined && !inTree.includes(pane)),
     );
-    const asked = layout.floats ?? [];
-    const listed = [...inTree, ...asked.flatMap(({ pane }) => pane ?? []), ...keptFloats.map(({ pane }) => pane)];
+    const requestedFloats = layout.floats ?? [];
+    const listed = [
+      ...inTree,
+      ...requestedFloats.flatMap(({ pane }) => pane ?? []),
+      ...remainingFloats.map(({ pane }) => pane),
+    ];
     for (const pane of listed) windowWith(arrangement.state, pane);
     if (new Set(listed).size < listed.length) throw new WshError("invalid_layout", "a pane is named more than once");
     const unlisted = panesIn(window).filter((pane) => !listed.includes(pane));
@@ -118,18 +122,18 @@ async function setLayout(call: LayoutCall, layout: WantedPanes) {
         started.push(pane);
         return pane.entry.id;
       };
-      const root = await realise(tree, (program) => start(program, area));
+      const root = await startMissingPanes(tree, (program) => start(program, area));
       const floats: FloatEntry[] = [];
-      for (const { pane, x, y, width, height, hidden = false, border = true, ...program } of asked) {
+      for (const { pane, x, y, width, height, hidden = false, border = true, ...program } of requestedFloats) {
         const bounds = { ...defaultBounds, ...boundsOf({ x, y, width, height }) };
         const own = { ...bounds, hidden, bare: !border, popup: false };
         floats.push({ ...own, pane: pane ?? (await start(program, outerBox(bounds, area))) });
       }
       arrangement.commit(
-        arranged(
+        withLayout(
           arrangement.state,
           window.id,
-          { root, floats: [...floats, ...keptFloats].sort((a, b) => Number(a.popup) - Number(b.popup)) },
+          { root, floats: [...floats, ...remainingFloats].sort((a, b) => Number(a.popup) - Number(b.popup)) },
           started.map(({ entry }) => entry),
           unlisted,
         ),
@@ -142,14 +146,14 @@ async function setLayout(call: LayoutCall, layout: WantedPanes) {
       void arrangement.placed.get(pane)?.endProgram();
       arrangement.forget(pane);
     }
-    const [about = call.subject.pane] = [...started.map(({ entry }) => entry.id), ...listed];
-    if (layout.focus) arrangement.commit(showPane(arrangement.state, about));
-    return answer(call.parts, about);
+    const [shownPane = call.subject.pane] = [...started.map(({ entry }) => entry.id), ...listed];
+    if (layout.focus) arrangement.commit(showPane(arrangement.state, shownPane));
+    return answer(call.parts, shownPane);
   });
 }
 
 /** @throws WshError invalid_layout */
-function wantedTree({ tree, tmux }: WantedPanes, panes: readonly string[]): LayoutTree {
+function requestedTree({ tree, tmux }: RequestedLayout, panes: readonly string[]): LayoutTree {
   if ((tree === undefined) === (tmux === undefined)) {
     throw new WshError("invalid_layout", "exactly one of 'tree' and 'tmux' is needed", {
       hint: "Send a tree of rows and columns, or a complete tmux layout.",
@@ -163,13 +167,13 @@ function wantedTree({ tree, tmux }: WantedPanes, panes: readonly string[]): Layo
   if (read.panes !== panes.length) {
     throw new WshError("invalid_layout", `the layout has ${read.panes} panes, the window ${panes.length}`);
   }
-  return ofTmux(read.tree, panes);
+  return fromTmuxTree(read.tree, panes);
 }
 
-function ofTmux(node: LayoutNode, panes: readonly string[]): LayoutTree {
+function fromTmuxTree(node: LayoutNode, panes: readonly string[]): LayoutTree {
   const { weight } = node;
   if (isLeaf(node)) return { pane: panes[Number(node.pane)] ?? "@0", weight };
-  const children = node.children.map((child) => ofTmux(child, panes));
+  const children = node.children.map((child) => fromTmuxTree(child, panes));
   return node.axis === "row" ? { row: children, weight } : { column: children, weight };
 }
 
@@ -179,27 +183,30 @@ function panesOfTree(tree: LayoutTree): string[] {
   return tree.pane === undefined ? [] : [tree.pane];
 }
 
-async function realise(tree: LayoutTree, start: (program: PaneProgram) => Promise<string>): Promise<LayoutNode> {
+async function startMissingPanes(
+  tree: LayoutTree,
+  start: (program: PaneProgram) => Promise<string>,
+): Promise<LayoutNode> {
   const { weight } = tree;
   const children = "row" in tree ? tree.row : "column" in tree ? tree.column : null;
   if (children === null) {
     const { pane, weight: _, ...program } = tree as PaneProgram & { pane?: string; weight: number };
     return { pane: pane ?? (await start(program)), weight };
   }
-  const made: LayoutNode[] = [];
-  for (const child of children) made.push(await realise(child, start));
+  const nodes: LayoutNode[] = [];
+  for (const child of children) nodes.push(await startMissingPanes(child, start));
   const axis = "row" in tree ? "row" : "column";
-  const sum = made.reduce((all, each) => all + each.weight, 0);
-  return normalise({ axis, weight, children: made }, () => Math.max(2, Math.round(sum)));
+  const sum = nodes.reduce((all, each) => all + each.weight, 0);
+  return normalise({ axis, weight, children: nodes }, () => Math.max(2, Math.round(sum)));
 }
 
 /** The value in which a window has this tree; panes of other windows that it names are moved from there. */
-function arranged(
+function withLayout(
   state: Windows,
   id: number,
   { root, floats }: { readonly root: LayoutNode; readonly floats: readonly FloatEntry[] },
   started: readonly PaneEntry[],
-  left: readonly string[],
+  removed: readonly string[],
 ): Windows {
   const panes = { ...state.panes };
   for (const entry of started) panes[entry.id] = entry;
@@ -215,7 +222,7 @@ function arranged(
     next = { ...rest, panes: { ...rest.panes, [pane]: entry } };
   }
   const { panes: keptFloats } = next;
-  const remaining = Object.fromEntries(Object.entries(keptFloats).filter(([pane]) => !left.includes(pane)));
+  const remaining = Object.fromEntries(Object.entries(keptFloats).filter(([pane]) => !removed.includes(pane)));
   const recent = [
     ...ownWindow.recent.filter((pane) => order.includes(pane)),
     ...order.filter((pane) => !ownWindow.recent.includes(pane)),

@@ -31,7 +31,7 @@ import {
   windowById,
   windowWith,
 } from "../../../session/windows/state.ts";
-import { boundsOf, floating } from "./bounds.ts";
+import { boundsOf, floatChange } from "./bounds.ts";
 import {
   amount,
   answer,
@@ -54,7 +54,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
   },
   "pane.split": (call, { direction, cells, percent, whole, focus, float, x, y, width, height, ...program }) => {
     const size = amount(cells, percent);
-    const placing = { whole, focus, ...defined({ size, float: floating(float, { x, y, width, height }) }) };
+    const placing = { whole, focus, ...defined({ size, float: floatChange(float, { x, y, width, height }) }) };
     return call.parts.arrangement.change(() =>
       openPane(call, program, { pane: call.subject.pane, side: direction, ...placing }),
     );
@@ -75,7 +75,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
   },
   "pane.close": async ({ parts, subject: { pane, window } }, _, { target }) => {
     const { arrangement, session } = parts;
-    requireOne("pane", target, Object.keys(arrangement.state.panes), panesIn(window));
+    requireNamed("pane", target, Object.keys(arrangement.state.panes), panesIn(window));
     const ended = runningIn(parts, window.id, pane);
     if (Object.keys(arrangement.state.panes).length === 1) {
       await session.lifetime.kill("killed");
@@ -113,12 +113,12 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     change(call, (state) => swapPanes(state, call.subject.pane, otherPane(call, other))),
   "pane.move": async (
     call,
-    { to, direction, cells, percent, whole, index, name, focus, float: floats, x, y, width, height },
+    { to, direction, cells, percent, whole, index, name, focus, float: isFloating, x, y, width, height },
   ) => {
     const { parts, subject } = call;
     const { arrangement } = parts;
     const { pane } = subject;
-    const float = floating(floats, { x, y, width, height });
+    const float = floatChange(isFloating, { x, y, width, height });
     if (to != null && isElsewhere(parts, parseTarget(to))) {
       const { movePaneAway, retryCrossingMoves } = await import("../../panes/moving.ts");
       const placing = { direction, whole, focus, cells, percent, float };
@@ -158,13 +158,13 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     const { parts, subject } = call;
     const { session } = parts;
     const ended = runningIn(parts, subject.window.id, subject.pane);
-    let made: Answer | null = null;
+    let respawned: Answer | null = null;
     if (session.exit !== null) {
       await session.lifetime.restart(async () => {
-        made = await respawn(call, program);
+        respawned = await respawn(call, program);
       });
     }
-    return { ...(made ?? (await respawn(call, program))), ended };
+    return { ...(respawned ?? (await respawn(call, program))), ended };
   },
 };
 
@@ -173,14 +173,14 @@ export async function openPane(
   call: LayoutCall,
   program: PaneProgram,
   change: SplitChange,
-  as: PaneUse = {},
+  use: PaneUse = {},
 ): Promise<Answer> {
   const { arrangement, session } = call.parts;
   session.requireRunning();
   const area = arrangement.sizeOf(windowWith(arrangement.state, change.pane));
-  const made = addSplit(arrangement.state, paneEntry(PROVISIONAL), change, area);
-  const window = windowWith(made, PROVISIONAL);
-  const { entry, undo } = await startPane(call, program, window.id, cellsOf(made, PROVISIONAL, area), as);
+  const provisional = addSplit(arrangement.state, paneEntry(PROVISIONAL), change, area);
+  const window = windowWith(provisional, PROVISIONAL);
+  const { entry, undo } = await startPane(call, program, window.id, paneSize(provisional, PROVISIONAL, area), use);
   commitOrUndo(() => arrangement.commit(addSplit(arrangement.state, entry, change, area)), undo);
   return answer(call.parts, entry.id, call.isAnswered);
 }
@@ -231,7 +231,7 @@ function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
  * person's.
  * @throws WshError invalid_request
  */
-export function requireOne(
+export function requireNamed(
   kind: "pane" | "window",
   target: string | undefined,
   all: readonly string[],
@@ -260,7 +260,7 @@ export function commitOrUndo(commit: () => void, undo: () => void): void {
 }
 
 /** Size of a pane in a value; for a hidden one, the whole window. */
-function cellsOf(state: Windows, pane: string, area: Size): Size {
+function paneSize(state: Windows, pane: string, area: Size): Size {
   // Behind a zoomed pane it has the cells that it gets after the zoom.
   const box = placementOf({ ...windowWith(state, pane), zoomed: false }, area).boxes.get(pane);
   return box === undefined ? area : { rows: box.rows, cols: box.cols };

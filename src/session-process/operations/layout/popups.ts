@@ -19,33 +19,33 @@ import type { LayoutCall } from "./subject.ts";
 /**
  * Time for which a popup stays open while no terminal is attached, in ms: a lost connection returns within that time.
  */
-const UNSEEN_MS = 5_000;
+const MAX_UNSEEN_MS = 5_000;
 /** Maximum bytes of standard output returned. */
 const MAX_PRINTED_BYTES = 1_048_576;
 /** Interval between checks of the output file's size, in ms: excess output must not stay on disk. */
-const TRIM_MS = 200;
+const TRIM_INTERVAL_MS = 200;
 const UNKNOWN: Exit = { code: null, signal: null };
 
 export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> = {
   "popup.open": async (call, { x, y, width, height, border, print, wait, ...program }, { signal }) => {
     const { parts, subject } = call;
-    requireShown(parts, windowWith(parts.arrangement.state, subject.pane));
+    requireVisibleWindow(parts, windowWith(parts.arrangement.state, subject.pane));
     const printPath = print ? writeStdinFile(parts.instance, "") : undefined;
     // The program may remove the file, lock it, or put a pipe in its place.
     const output = printPath === undefined ? undefined : fs.openSync(printPath, "r+");
-    const trimming = output === undefined ? undefined : setInterval(() => trim(output), TRIM_MS);
+    const trimming = output === undefined ? undefined : setInterval(() => trim(output), TRIM_INTERVAL_MS);
     try {
       const float = { ...boundsOf({ x, y, width, height }), bare: !border, popup: true };
       const change = { pane: subject.pane, side: "right", whole: false, focus: false, float } as const;
-      const given = { ...program, keep_after_exit: program.keep_after_exit ?? false };
+      const popupProgram = { ...program, keep_after_exit: program.keep_after_exit ?? false };
       const { session, session_id, window, pane, closed } = await parts.arrangement.change(async () => {
-        const made = await openPane(call, given, change, { isPopup: true, ...defined({ printPath }) });
-        return { ...made, closed: untilClosed(parts, made.pane, call.owner) };
+        const made = await openPane(call, popupProgram, change, { isPopup: true, ...defined({ printPath }) });
+        return { ...made, closed: whenClosed(parts, made.pane, call.owner) };
       });
-      const made = { session, session_id, window, pane };
-      if (!wait && !print) return made;
+      const opened = { session, session_id, window, pane };
+      if (!wait && !print) return opened;
       const { code, signal: by } = await untilAborted(signal, closed, () => closePopup(parts, pane));
-      return { ...made, exit_code: code, signal: by, ...(output === undefined ? {} : readPrinted(output)) };
+      return { ...opened, exit_code: code, signal: by, ...(output === undefined ? {} : readPrinted(output)) };
     } finally {
       clearInterval(trimming);
       if (output !== undefined) fs.closeSync(output);
@@ -55,15 +55,15 @@ export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> =
 };
 
 /** @throws WshError no_viewer */
-function requireShown({ session, arrangement, content }: SessionParts, window: WindowEntry): void {
-  const seeing = session.viewers.all.filter(({ readOnly }) => !readOnly);
-  if (seeing.some(({ shownContent }) => panesIn(window).some((pane) => shownContent.shows(pane)))) return;
-  const what =
+function requireVisibleWindow({ session, arrangement, content }: SessionParts, window: WindowEntry): void {
+  const writableViewers = session.viewers.all.filter(({ readOnly }) => !readOnly);
+  if (writableViewers.some(({ shownContent }) => panesIn(window).some((pane) => shownContent.shows(pane)))) return;
+  const windowClause =
     arrangement.state.windows.length === 1 ? "" : ` shows window '${content.nameOf(window)}' (${windowId(window.id)})`;
   throw new WshError(
     "no_viewer",
-    seeing.length > 0 && what !== ""
-      ? `no terminal that is attached to session '${session.name}'${what}`
+    writableViewers.length > 0 && windowClause !== ""
+      ? `no terminal that is attached to session '${session.name}'${windowClause}`
       : `no terminal is attached to session '${session.name}', so that nobody would see the popup`,
   );
 }
@@ -82,17 +82,17 @@ function closePopup(parts: SessionParts, pane: string): void {
  * How a pane's program ended, once the pane has left the session. A popup that nobody sees is closed, and so is that of
  * an AI agent in a session that becomes private: it gets a person's keys.
  */
-function untilClosed(parts: SessionParts, pane: string, owner: Owner | null): Promise<Exit> {
+function whenClosed(parts: SessionParts, pane: string, owner: Owner | null): Promise<Exit> {
   const { arrangement, session, permission } = parts;
-  const hidden = async (): Promise<void> => {
+  const closeIfPrivate = async (): Promise<void> => {
     if (owner?.kind !== "agent" || !session.isPrivate) return;
     const isOwn = session.owner != null && isSameOwner(session.owner, owner);
     if (!isOwn && !(await permission.isAllowed(owner.name).catch(() => false))) closePopup(parts, pane);
   };
   const { promise, resolve } = Promise.withResolvers<Exit>();
   let exit = UNKNOWN;
-  let unseen: Timer | null = null;
-  const ends = [
+  let unseenTimer: Timer | null = null;
+  const unsubscribers = [
     arrangement.events.on("paneEnded", (ended) => {
       if (ended.pane !== pane) return;
       if (exit === UNKNOWN) exit = ended.exit;
@@ -105,15 +105,15 @@ function untilClosed(parts: SessionParts, pane: string, owner: Owner | null): Pr
     // The pane may have moved to another session.
     arrangement.events.on("changed", ({ after }) => after.panes[pane] === undefined && queueMicrotask(close)),
     session.events.on("viewer", () => {
-      clearTimeout(unseen ?? undefined);
-      unseen = session.viewers.count > 0 ? null : setTimeout(() => closePopup(parts, pane), UNSEEN_MS);
+      clearTimeout(unseenTimer ?? undefined);
+      unseenTimer = session.viewers.count > 0 ? null : setTimeout(() => closePopup(parts, pane), MAX_UNSEEN_MS);
     }),
-    session.events.on("private", () => void hidden()),
+    session.events.on("private", () => void closeIfPrivate()),
     session.events.on("destroyed", () => close()),
   ];
   const close = (): void => {
-    clearTimeout(unseen ?? undefined);
-    for (const end of ends) end();
+    clearTimeout(unseenTimer ?? undefined);
+    for (const end of unsubscribers) end();
     resolve(exit);
   };
   return promise;
@@ -145,11 +145,11 @@ function trim(output: number): void {
 function readPrinted(file: number): { output: string; output_base64?: string; output_truncated?: boolean } {
   const bytes = Buffer.alloc(MAX_PRINTED_BYTES + 1);
   const length = fs.readSync(file, bytes, 0, bytes.length, 0);
-  const own = bytes.subarray(0, Math.min(length, MAX_PRINTED_BYTES));
-  const output = own.toString("utf8");
+  const printed = bytes.subarray(0, Math.min(length, MAX_PRINTED_BYTES));
+  const output = printed.toString("utf8");
   return {
     output,
-    ...(Buffer.from(output).equals(own) ? {} : { output_base64: own.toString("base64") }),
+    ...(Buffer.from(output).equals(printed) ? {} : { output_base64: printed.toString("base64") }),
     ...(length > MAX_PRINTED_BYTES ? { output_truncated: true } : {}),
   };
 }

@@ -38,7 +38,7 @@ export interface LayoutCall {
 }
 
 /** A view runs no program of its own. */
-const contentRules = [{ option: "view", excludes: ["command", "shell", "stdin"] }];
+const viewRules = [{ option: "view", excludes: ["command", "shell", "stdin"] }];
 
 /** Placeholder for a new pane in a layout that is computed in advance. */
 export const PROVISIONAL = "@0";
@@ -132,28 +132,30 @@ export interface PaneUse {
  */
 export async function startPane(
   { parts, subject, byPerson, owner }: LayoutCall,
-  given: PaneProgram,
+  requestedProgram: PaneProgram,
   window: number,
   size: Size,
-  as: PaneUse = {},
+  use: PaneUse = {},
 ): Promise<{ readonly entry: PaneEntry; undo(): void }> {
   const { arrangement } = parts;
-  requireCombinable(contentRules, given);
-  const isRemote = given.view?.includes("/") === true;
-  const there = isRemote ? (await import("../../panes/remote-view.ts")).remoteViewProgram(parts.instance, given) : null;
-  const program = there ?? given;
+  requireCombinable(viewRules, requestedProgram);
+  const isRemote = requestedProgram.view?.includes("/") === true;
+  const remoteProgram = isRemote
+    ? (await import("../../panes/remote-view.ts")).remoteViewProgram(parts.instance, requestedProgram)
+    : null;
+  const program = remoteProgram ?? requestedProgram;
   const { title = null, keep_after_exit: keep = null } = program;
   if (program.view != null) return viewPane(parts, program.view, { title, keep }, size);
   const source = arrangement.placed.get(subject.pane)?.paneInfo(true);
   const { command = null, cwd = null, shell = null, env = null, stdin } = program;
   const create = { command, cwd, shell, env, ...defined({ stdin }) };
   // The directory of the neighbouring pane: its program's current one, otherwise the reported one.
-  const from = (source?.pid == null ? null : directoryOf(source.pid)) ?? source?.cwd ?? "/";
-  const local = await parts.startProgram({ create, cwd: from, window, byPerson, owner, ...as }, size);
+  const sourceCwd = (source?.pid == null ? null : directoryOf(source.pid)) ?? source?.cwd ?? "/";
+  const local = await parts.startProgram({ create, cwd: sourceCwd, window, byPerson, owner, ...use }, size);
   arrangement.addLocal(local);
-  const kept = storableVariables(program.env);
-  const entry = paneEntry(local.id, { title, keep, ...defined({ env: kept }) });
-  return { entry, undo: () => drop(parts, local.id) };
+  const storableEnv = storableVariables(program.env);
+  const entry = paneEntry(local.id, { title, keep, ...defined({ env: storableEnv }) });
+  return { entry, undo: () => endPane(parts, local.id) };
 }
 
 /** Shows a pane of another session, or another session, here as well. */
@@ -165,10 +167,10 @@ async function viewPane(
 ): Promise<{ readonly entry: PaneEntry; undo(): void }> {
   const { openView } = await import("../../panes/view-pane.ts");
   const { id, target } = await openView(parts, view, size);
-  return { entry: paneEntry(id, { title, keep, view: target }), undo: () => drop(parts, id) };
+  return { entry: paneEntry(id, { title, keep, view: target }), undo: () => endPane(parts, id) };
 }
 
-function drop({ arrangement }: SessionParts, pane: string): void {
+function endPane({ arrangement }: SessionParts, pane: string): void {
   const placed = arrangement.placed.get(pane);
   arrangement.forget(pane);
   void placed?.endProgram();

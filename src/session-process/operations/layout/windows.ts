@@ -19,7 +19,7 @@ import {
   type Windows,
   windowById,
 } from "../../../session/windows/state.ts";
-import { commitOrUndo, requireOne } from "./panes.ts";
+import { commitOrUndo, requireNamed } from "./panes.ts";
 import { answer, change, isElsewhere, type LayoutCall, PROVISIONAL, runningIn, startPane } from "./subject.ts";
 
 type WindowOperation = Extract<OperationNameOf<"layout">, `window.${string}`>;
@@ -34,18 +34,18 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
     return arrangement.change(async () => {
       session.requireRunning();
       const options = { focus, name: name ?? null, base: settings.base_index, ...defined({ index }) };
-      const roomy = (): Windows =>
+      const withRoom = (): Windows =>
         room && index !== undefined ? makeRoom(arrangement.state, index) : arrangement.state;
-      addWindow(roomy(), 0, paneEntry(PROVISIONAL), options);
+      addWindow(withRoom(), 0, paneEntry(PROVISIONAL), options);
       const id = await takeWindowId(instance);
       const { entry, undo } = await startPane(call, program, id, arrangement.area);
-      commitOrUndo(() => arrangement.commit(addWindow(roomy(), id, entry, options)), undo);
+      commitOrUndo(() => arrangement.commit(addWindow(withRoom(), id, entry, options)), undo);
       return answer(call.parts, entry.id, call.isAnswered);
     });
   },
   "window.close": async ({ parts, subject: { window } }, _, { target }) => {
     const { arrangement, session } = parts;
-    requireOne(
+    requireNamed(
       "window",
       target,
       arrangement.state.windows.map(({ id }) => windowId(id)),
@@ -78,20 +78,21 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
         ...defined({ name, synchronized }),
       });
     }),
-  "window.move": (call, { to, index: given, make_room: makeRoom, focus }) => {
+  "window.move": (call, { to, index: givenIndex, make_room: makeRoom, focus }) => {
     const { parts, subject } = call;
     const { id } = subject.window;
-    const { target, index } = destinationOf(parts, to ?? null, given ?? null);
-    const how = { index, makeRoom, focus };
-    if (target === null) return change(call, (state) => moveWindow(state, id, { ...defaultPlacement(call), ...how }));
-    return withMoving(parts, ({ moveWindowAway }) => moveWindowAway(parts, id, target, how));
+    const { target, index } = destinationOf(parts, to ?? null, givenIndex ?? null);
+    const placement = { index, makeRoom, focus };
+    if (target === null)
+      return change(call, (state) => moveWindow(state, id, { ...defaultPlacement(call), ...placement }));
+    return loadMoving(parts, ({ moveWindowAway }) => moveWindowAway(parts, id, target, placement));
   },
   "window.swap": (call, { with: other }) => {
     const { parts, subject } = call;
     const { id } = subject.window;
     const { state } = parts.arrangement;
     if (!isWithinSession(other) && isElsewhere(parts, parseTarget(requireWindow(other)))) {
-      return withMoving(parts, ({ swapWindowAway }) => swapWindowAway(parts, id, other));
+      return loadMoving(parts, ({ swapWindowAway }) => swapWindowAway(parts, id, other));
     }
     const index = Number(other);
     const window = !isWithinSession(other)
@@ -115,16 +116,17 @@ function destinationOf(
   to: string | null,
   index: number | null,
 ): { readonly target: string | null; readonly index: number | null } {
-  const [, named = "", number = ""] = /^(?:([^:]*):)?(\d*)$/.exec(to ?? "") ?? [to, to ?? ""];
-  const given = number === "" ? index : Number(number);
-  if (index !== null && given !== index) throw new WshError("invalid_request", `'${to}' and index ${index} differ`);
+  const [, sessionName = "", number = ""] = /^(?:([^:]*):)?(\d*)$/.exec(to ?? "") ?? [to, to ?? ""];
+  const chosenIndex = number === "" ? index : Number(number);
+  if (index !== null && chosenIndex !== index)
+    throw new WshError("invalid_request", `'${to}' and index ${index} differ`);
   if (to === "") throw new WshError("invalid_request", "'' is not a session, a number, or session:number");
-  if (named === "") return { target: null, index: given };
-  const target = parseTarget(named);
+  if (sessionName === "") return { target: null, index: chosenIndex };
+  const target = parseTarget(sessionName);
   if ((target.kind === "session" && target.window !== undefined) || /^(pane|window_id)$/.test(target.kind)) {
     throw new WshError("invalid_request", `'${to}' is not a session, a number, or session:number`);
   }
-  return { target: isElsewhere(parts, target) ? named : null, index: given };
+  return { target: isElsewhere(parts, target) ? sessionName : null, index: chosenIndex };
 }
 
 /** A bare name would be a session's. @throws WshError invalid_request */
@@ -136,7 +138,7 @@ function requireWindow(text: string): string {
 }
 
 /** Loaded when a window first moves to another session. */
-async function withMoving<T>(
+async function loadMoving<T>(
   { arrangement }: LayoutCall["parts"],
   act: (moving: typeof import("../../panes/moving-windows.ts")) => Promise<T>,
 ): Promise<T> {

@@ -6,7 +6,7 @@ import type { SessionInfo } from "../../protocol/session.ts";
 /** Kinds for which the style has colours. */
 type Tone = "calm" | "busy" | "needs" | "done" | "bad";
 
-const states: Readonly<Record<SessionInfo["state"], readonly [words: string, tone: Tone]>> = {
+const stateTexts: Readonly<Record<SessionInfo["state"], readonly [words: string, tone: Tone]>> = {
   prompt: ["at its prompt", "calm"],
   running: ["running", "busy"],
   waiting_for_input: ["waits for input", "needs"],
@@ -17,7 +17,7 @@ const states: Readonly<Record<SessionInfo["state"], readonly [words: string, ton
   crashed: ["crashed; can be restored", "bad"],
 };
 
-const agentStates: Readonly<Record<AgentInfo["state"], readonly [words: string, tone: Tone]>> = {
+const agentStateTexts: Readonly<Record<AgentInfo["state"], readonly [words: string, tone: Tone]>> = {
   needs_input: ["needs you", "needs"],
   done: ["is done", "done"],
   idle: ["rests", "calm"],
@@ -25,24 +25,24 @@ const agentStates: Readonly<Record<AgentInfo["state"], readonly [words: string, 
 };
 
 /** The state of its agent, or of its active pane. */
-export function stateOf(session: Pick<SessionInfo, "state" | "agent" | "windows" | "running">): {
+export function describeState(session: Pick<SessionInfo, "state" | "agent" | "windows" | "running">): {
   readonly words: string;
   readonly tone: Tone;
 } {
   const { agent } = session;
   if (agent !== undefined) {
-    const [words, tone] = agentStates[agent.state];
-    const doing = agent.busy === undefined ? words : `is busy: ${agent.busy}`;
-    return { words: `${agent.name} ${doing} (${evidenceOf(agent)})`, tone };
+    const [words, tone] = agentStateTexts[agent.state];
+    const agentText = agent.busy === undefined ? words : `is busy: ${agent.busy}`;
+    return { words: `${agent.name} ${agentText} (${evidenceOf(agent)})`, tone };
   }
-  const [words, tone] = states[(session.running ? activePane(session)?.state : undefined) ?? session.state];
+  const [words, tone] = stateTexts[(session.running ? activePane(session)?.state : undefined) ?? session.state];
   return { words, tone };
 }
 
 /** A path with the home directory as ~, shortened in the middle. */
 export function shortPath(path: string | null): string {
   if (path === null) return "";
-  const short = path.replace(/^\/(?:home|Users)\/[^/]+|^\/root(?=\/|$)/, "~");
-  const parts = short.split("/");
-  return parts.length <= 4 ? short : `${parts[0]}/…/${parts.slice(-2).join("/")}`;
+  const homeRelative = path.replace(/^\/(?:home|Users)\/[^/]+|^\/root(?=\/|$)/, "~");
+  const parts = homeRelative.split("/");
+  return parts.length <= 4 ? homeRelative : `${parts[0]}/…/${parts.slice(-2).join("/")}`;
 }

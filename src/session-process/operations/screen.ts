@@ -7,13 +7,13 @@ import { hidesTypedText } from "../../pty/port.ts";
 import type { TerminalModel } from "../../terminal/model.ts";
 
 /** Maximum characters of a selected part: a longer one is a bar, and tells nothing. */
-const SELECTED_LENGTH = 120;
+const MAX_SELECTED_LENGTH = 120;
 
 /**
  * Plain text does not show a program's selection, so it is returned separately.
  * @param tail only the newest rows, ending with the last one that is not blank
  */
-export function shownScreen(terminal: TerminalModel, format: Format, tail?: number): Screen {
+export function screenWithSelection(terminal: TerminalModel, format: Format, tail?: number): Screen {
   const screen = terminal.screen(format);
   const lines = tail === undefined ? screen.lines : lastLines(screen.lines, tail);
   if (format === "styled" || !screen.alternate_active) return { ...screen, lines };
@@ -21,7 +21,7 @@ export function shownScreen(terminal: TerminalModel, format: Format, tail?: numb
   const selection = selectedPart(rows, screen.cursor);
   if (selection === null) return { ...screen, lines };
   const { text, row, col } = selection;
-  return { ...screen, lines, selected: { text: text.slice(0, SELECTED_LENGTH), row, col } };
+  return { ...screen, lines, selected: { text: text.slice(0, MAX_SELECTED_LENGTH), row, col } };
 }
 
 function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], count: number): L[] {
@@ -60,11 +60,16 @@ export function lacksPlainEcho(pane: Pane): boolean {
 }
 
 /** Programs that read lines hide the cursor too, and menus request the mouse. */
-const USUAL: ReadonlySet<string> = new Set(["hidden cursor", "mouse reports", "focus reports", "synchronized output"]);
+const ORDINARY_DISORDER: ReadonlySet<string> = new Set([
+  "hidden cursor",
+  "mouse reports",
+  "focus reports",
+  "synchronized output",
+]);
 
 /** Warnings for output that the terminal shows incorrectly. */
 export function disorderWarnings(pane: Pane): string[] {
   const { disorder = [] } = disorderOf(pane);
-  if (disorder.every((name) => USUAL.has(name))) return [];
+  if (disorder.every((name) => ORDINARY_DISORDER.has(name))) return [];
   return [`the terminal was left with ${disorder.join(", ")}: its text may be wrong until it is reset`];
 }

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import type { Pane } from "../../../src/pane/pane.ts";
 import type { PaneQuestions } from "../../../src/session-process/events/pane-questions.ts";
-import { PasswordAsk } from "../../../src/session-process/events/password-ask.ts";
+import { PasswordPrompter } from "../../../src/session-process/events/password-prompter.ts";
 import { until } from "../../support/until.ts";
 
 function scene() {
@@ -13,12 +13,12 @@ function scene() {
       asked.push(question);
       return question.promise;
     },
-    secrets: async () => [],
+    secretQuestions: async () => [],
     cancel: async () => {},
-    people: async () => 1,
+    countPeople: async () => 1,
   };
   const pane = { id: "@1", newestInputSource: "agent", secrets: { prompt: () => null } } as unknown as Pane;
-  return { asked, passwords: new PasswordAsk({ pane, questions: () => questions }, "claude") };
+  return { asked, passwords: new PasswordPrompter({ pane, questions: () => questions }, "claude") };
 }
 
 test("moves of the pane are no wrong passwords: after any number of them three are asked for", async () => {
@@ -26,7 +26,7 @@ test("moves of the pane are no wrong passwords: after any number of them three a
   passwords.stateChecked("password");
   for (let moves = 1; moves <= 4; moves++) {
     await until("a question", () => asked.length === moves);
-    passwords.moved();
+    passwords.paneMoved();
   }
   for (let tries = 0; tries < 3; tries++) {
     await until("a question", () => asked.length === 5 + tries);

@@ -5,20 +5,20 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /** `now`, `5m`, `3h`, `2d`, else the date; `-` when unknown. */
-export function ago(time: number | null, now: number): string {
+export function formatAge(time: number | null, now: number): string {
   if (time === null) return "-";
-  const passed = now - time;
-  if (passed < MINUTE_MS) return "now";
-  if (passed < HOUR_MS) return `${Math.floor(passed / MINUTE_MS)}m`;
-  if (passed < DAY_MS) return `${Math.floor(passed / HOUR_MS)}h`;
-  if (passed < 30 * DAY_MS) return `${Math.floor(passed / DAY_MS)}d`;
+  const ageMs = now - time;
+  if (ageMs < MINUTE_MS) return "now";
+  if (ageMs < HOUR_MS) return `${Math.floor(ageMs / MINUTE_MS)}m`;
+  if (ageMs < DAY_MS) return `${Math.floor(ageMs / HOUR_MS)}h`;
+  if (ageMs < 30 * DAY_MS) return `${Math.floor(ageMs / DAY_MS)}d`;
   const date = new Date(time);
   // Another machine may send an invalid time.
   return Number.isNaN(date.getTime()) ? "-" : date.toISOString().slice(0, 10);
 }
 
 /** `0.2s`, `42s`, `3m05`, `2h10`. */
-export function took(ms: number | null): string {
+export function formatDuration(ms: number | null): string {
   if (ms === null) return "-";
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1000);
@@ -29,7 +29,7 @@ export function took(ms: number | null): string {
 }
 
 /** The exit code, else the signal; `?` when neither is known. */
-export function ending({
+export function formatEnd({
   exit_code,
   signal,
 }: {

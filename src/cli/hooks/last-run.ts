@@ -9,20 +9,20 @@ import type { Instance } from "../../instance/paths.ts";
 
 const OUTSIDE = "outside\n";
 
-interface Fired {
+interface HookRun {
   /** Unix time in ms. */
   readonly at: number;
   /** Whether the reporting process belongs to no program of the pane. */
   readonly isOutside: boolean;
 }
 
-function fileOf({ stateDir }: Instance, agent: string): string {
+function recordFile({ stateDir }: Instance, agent: string): string {
   return join(stateDir, "hooks", agent);
 }
 
 /** A failure loses only this record. */
-export function noteFired(instance: Instance, agent: string, isOutside: boolean): void {
-  const file = fileOf(instance, agent);
+export function recordHookRun(instance: Instance, agent: string, isOutside: boolean): void {
+  const file = recordFile(instance, agent);
   try {
     mkdirSync(join(instance.stateDir, "hooks"), { recursive: true, mode: 0o700 });
     writeFileSync(file, isOutside ? OUTSIDE : "counted\n", { mode: 0o600 });
@@ -32,8 +32,8 @@ export function noteFired(instance: Instance, agent: string, isOutside: boolean)
 }
 
 /** Returns null if none has run. */
-export function lastFired(instance: Instance, agent: string): Fired | null {
-  const file = fileOf(instance, agent);
+export function lastHookRun(instance: Instance, agent: string): HookRun | null {
+  const file = recordFile(instance, agent);
   try {
     return { at: statSync(file).mtimeMs, isOutside: readFileSync(file, "utf8") === OUTSIDE };
   } catch {

@@ -13,32 +13,32 @@ import type { SessionState } from "../../protocol/session.ts";
 import { isOwnQuestion, type PaneQuestions } from "./pane-questions.ts";
 
 /** Lifetime of a question, in ms. */
-const LIFE_MS = intervals.passwordAsked;
+const QUESTION_LIFETIME_MS = intervals.passwordAsked;
 /** Wrong passwords after which no further question is asked: sudo gives up after three. */
-const MAX_TRIES = 3;
+const MAX_ATTEMPTS = 3;
 
-interface PasswordAskPort {
+interface PasswordPrompterPort {
   readonly pane: Pane;
   /** Of the session that has the pane now. */
   questions(): PaneQuestions;
 }
 
 /** By pane that runs here. */
-export const passwordAsks = new WeakMap<Pane, PasswordAsk>();
+export const passwordPrompters = new WeakMap<Pane, PasswordPrompter>();
 
-export class PasswordAsk {
-  private tries = 0;
+export class PasswordPrompter {
+  private wrongAttempts = 0;
   /** The questions among which the current one is; null: there is none. */
   private pending: { readonly questions: PaneQuestions } | null = null;
   /** How the last question of the current program ended. */
-  private end: string | null = null;
+  private lastEnd: string | null = null;
 
-  /** @param drivenBy the AI agent whose call typed there last, or that owns the pane; null: another caller */
+  /** @param drivingAgent the AI agent whose call typed there last, or that owns the pane; null: another caller */
   constructor(
-    private readonly port: PasswordAskPort,
-    public drivenBy: string | null,
+    private readonly port: PasswordPrompterPort,
+    public drivingAgent: string | null,
   ) {
-    passwordAsks.set(port.pane, this);
+    passwordPrompters.set(port.pane, this);
   }
 
   /** The pane's program was checked. */
@@ -46,32 +46,34 @@ export class PasswordAsk {
     const { pane } = this.port;
     if (state !== "password") {
       this.withdraw();
-      if (state !== "running") this.tries = 0;
-      this.end = null;
+      if (state !== "running") this.wrongAttempts = 0;
+      this.lastEnd = null;
       return;
     }
-    const agent = this.drivenBy;
-    const isOver = this.tries >= MAX_TRIES || (this.end !== null && this.end !== "answered");
-    if (this.pending === null && !isOver && agent !== null && pane.newestInputSource !== "person") void this.ask(agent);
+    const agent = this.drivingAgent;
+    const hasGivenUp = this.wrongAttempts >= MAX_ATTEMPTS || (this.lastEnd !== null && this.lastEnd !== "answered");
+    if (this.pending === null && !hasGivenUp && agent !== null && pane.newestInputSource !== "person")
+      void this.ask(agent);
   }
 
   /** Another session has the pane: it shows the question instead. */
-  moved(): void {
+  paneMoved(): void {
     if (this.pending === null) return;
     this.withdraw();
-    if (this.drivenBy !== null) void this.ask(this.drivenBy);
+    if (this.drivingAgent !== null) void this.ask(this.drivingAgent);
   }
 
   /** The agent's message about the question; null: nothing was asked. */
   async agentNotice(): Promise<string | null> {
-    const { pending, end } = this;
+    const { pending, lastEnd } = this;
     if (pending !== null) {
-      return (await pending.questions.people().catch(() => 0)) > 0
+      return (await pending.questions.countPeople().catch(() => 0)) > 0
         ? "the person is asked for the password: wait for the command's end"
-        : `nobody is attached: a person who attaches within ${LIFE_MS / 60_000} minutes is asked for the password`;
+        : `nobody is attached: a person who attaches within ${QUESTION_LIFETIME_MS / 60_000} minutes is asked for the password`;
     }
-    if (end === null || end === "answered") return null;
-    const how = end === "timeout" ? `nobody typed it within ${LIFE_MS / 60_000} minutes` : "the person did not";
+    if (lastEnd === null || lastEnd === "answered") return null;
+    const how =
+      lastEnd === "timeout" ? `nobody typed it within ${QUESTION_LIFETIME_MS / 60_000} minutes` : "the person did not";
     return `the password was asked for, and ${how}: stop the command, and do not ask for it in another way`;
   }
 
@@ -79,29 +81,29 @@ export class PasswordAsk {
     const { pane } = this.port;
     const questions = this.port.questions();
     const program = pane.secrets.prompt()?.program ?? "A program";
-    const asking = { questions };
-    this.pending = asking;
-    const asked: Ask = {
+    const currentQuestion = { questions };
+    this.pending = currentQuestion;
+    const question: Ask = {
       question: `${quoted(program)} reads a password`,
       detail: `The agent ${quoted(agent)} has started it. Only this program receives what you type.`,
       kind: "secret",
       multiple: false,
-      timeout_ms: LIFE_MS,
-      max_wait_ms: LIFE_MS,
+      timeout_ms: QUESTION_LIFETIME_MS,
+      max_wait_ms: QUESTION_LIFETIME_MS,
       wait_for_person: true,
     };
     let end: string | null = null;
     try {
-      const others = await questions.secrets(pane.id);
-      if (this.pending === asking && others.length === 0) {
-        end = await questions.ask(asked, pane.id);
+      const otherQuestions = await questions.secretQuestions(pane.id);
+      if (this.pending === currentQuestion && otherQuestions.length === 0) {
+        end = await questions.ask(question, pane.id);
       }
     } catch {
       // The program no longer reads one, too many questions are open, or the pane's session is gone.
     }
-    if (this.pending !== asking) return;
-    if (end === "answered") this.tries++;
-    this.end = end;
+    if (this.pending !== currentQuestion) return;
+    if (end === "answered") this.wrongAttempts++;
+    this.lastEnd = end;
     this.pending = null;
   }
 
@@ -112,7 +114,7 @@ export class PasswordAsk {
   }
 
   private async cancel(questions: PaneQuestions): Promise<void> {
-    for (const each of await questions.secrets(this.port.pane.id))
+    for (const each of await questions.secretQuestions(this.port.pane.id))
       if (isOwnQuestion(each)) await questions.cancel(each.ask_id);
   }
 }
