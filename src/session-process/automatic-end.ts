@@ -1,8 +1,8 @@
 /**
  * Ends a session that is no longer needed: after its idle_limit, or when the owner to which it is bound is gone.
- * Invariants: an attached terminal keeps it; so does a running program that a person has viewed within the last day;
- * people are warned before. Nothing is read while it is in use: one timer waits until it may have been unused long
- * enough.
+ * Invariants: an attached terminal keeps the session, and so does a running program if a person has viewed the
+ * session within the last day. People are warned before the end. A session in use costs nothing: one timer waits
+ * until it may have been unused long enough.
  */
 import { findRunningPrograms } from "../endpoint/operations/running.ts";
 import { intervals } from "../platform/intervals.ts";

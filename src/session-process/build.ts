@@ -57,7 +57,7 @@ export interface BuildOptions {
   readonly server: SessionServer;
   readonly logger: Logger;
   readonly audit: () => AuditLog | null;
-  /** A program printed, or a person has pressed the prefix key. Runs per chunk. */
+  /** Call when a program prints or a person presses the prefix key. Runs per chunk. */
   readonly noteActivity: () => void;
   /** Current hooks and notices of the settings. */
   readonly eventConsumers: () => readonly EventConsumer[];
@@ -315,8 +315,8 @@ async function assemble(
     sessionProcess.recovering.set(pane, recovered);
     void recovered.finally(() => sessionProcess.recovering.delete(pane));
   });
-  // Loading the code for the key's operation takes as long as a split itself, and less than the time until the next
-  // key. Releasing memory would delay it.
+  // Loading the code for the key's operation takes as long as a split, and less than the time until the next key.
+  // Releasing memory meanwhile would delay it.
   session.events.on("keyAwaited", () => {
     options.noteActivity();
     void sessionProcess.loadOperations();
@@ -345,7 +345,7 @@ async function assemble(
     for (const local of localPanes.values()) void local.endProgram();
     throw error;
   }
-  // Showing a crashed session creates none.
+  // A crashed session that is only shown was not created.
   if (!isOnlyShown) {
     recordSession(session, recorder, restored !== undefined);
     const limit = session.idleLimit;
@@ -360,7 +360,7 @@ async function assemble(
   return { sessionProcess, keeper, life: claim.life, hooks, terminalVariableFiles, tmux, links };
 }
 
-/** The hooks given at the session's creation: those of an agent run in its name. */
+/** The hooks from the session's creation. An agent's hooks run in the agent's name. */
 function hooksOf(spec: SessionSpec): readonly OwnedHook[] {
   const owner = ownerIn(spec);
   const hooks = spec.create.on ?? [];
@@ -394,7 +394,7 @@ function firstWindows(
   );
 }
 
-/** Looks for the sources of views again after everything restored can be found: a missing one loses its place. */
+/** Reopens the views once everything restored can be found. A view whose source is missing leaves the layout. */
 async function linkRestoredViews(sessionProcess: SessionProcess): Promise<void> {
   const { arrangement, instance, sessionNumber, processId: id } = sessionProcess;
   const { windows, panes } = arrangement.state;

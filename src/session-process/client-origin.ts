@@ -1,6 +1,6 @@
 /**
- * Determines whether a person's key started a client that runs in a pane, and at which terminal. Input from programs
- * and exec switches no terminal: if both gave input, the newer one counts.
+ * Determines whether a person's key started a client that runs in a pane, and at which terminal. Only a person's
+ * key may switch the terminal. If a program or exec sent input as well, the newer input counts.
  */
 import type { Pane } from "../pane/pane.ts";
 import { platform } from "../platform/platform.ts";

@@ -16,9 +16,9 @@ interface HistoryOptions {
   readonly places: HistoryPlaces;
   readonly settings: Pick<Settings, "history">;
   readonly logger: Logger;
-  /** Whether an API made the session: commands before any input are then a program's. */
+  /** Whether an API created the session: commands before the first input then count as a program's. */
   readonly startedByProgram: boolean;
-  /** A journal was begun: journals may have to be imported. */
+  /** Called when a journal is begun: older ones may have to be imported. */
   readonly journalBegun: () => void;
 }
 
@@ -30,14 +30,14 @@ export function journalCommands(session: PaneSession, options: HistoryOptions): 
     begun: options.journalBegun,
     failed: (error) => logger.warn("commands are not yet in the history: the journal cannot be written", { error }),
   });
-  /** Running commands that were written so far. */
+  /** Running commands that are in the journal, by id. */
   const journaledCommands = new Map<number, JournaledCommand>();
   const { shell } = pane.integration();
   const shellHistory = new ShellHistory(pane.commands.log, {
     isTypedByPerson: () => (pane.newestInputSource ?? (options.startedByProgram ? "api" : "person")) === "person",
     isPrivate: () => session.isPrivate,
     onBegin: (command) => {
-      // Switched off meanwhile.
+      // The history may have been switched off since.
       if (settings.history === "off") return;
       journaledCommands.set(
         command.record.id,

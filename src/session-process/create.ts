@@ -1,6 +1,6 @@
 /**
- * Turns a spec into a running session: checks everything before claiming anything, and claims before running anything.
- * Further panes of the session are made in the same way (panes/start.ts).
+ * Turns a spec into a running session: checks everything before claiming anything, and claims before running
+ * anything. Further panes of the session are planned in the same way (`SessionProcess.startProgram`).
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ import { variablesFilePath } from "./terminal-variable-files.ts";
 
 /** Characters of a pane's nonce: 95 bits, which output cannot guess. */
 const NONCE_LENGTH = 16;
-/** Longest time for which a program's output is held for a follower, in ms: a longer wait means that its starter died. */
+/** Longest time that a program's output is held for its follower, in ms: a follower that takes longer has died. */
 const MAX_FOLLOWER_HOLD_MS = 5_000;
 /** Tag of the sessions that exec creates. */
 const EXEC_TAG = "exec";
@@ -181,7 +181,7 @@ function withDefaultCommand({ create, opened }: PaneRequest, { default_command }
   return usesDefaultCommand ? { ...create, command: default_command } : create;
 }
 
-/** Claims the request for which the session is made. @throws WshError request_conflict */
+/** Claims the idempotent request that creates the session. @throws WshError request_conflict */
 export async function claimRequest(instance: Instance, once: SessionSpec["once"]): Promise<MadeRequest | null> {
   if (once === undefined) return null;
   const { takeRequest } = await import("../registry/made-requests.ts");
@@ -205,7 +205,7 @@ export async function registerSession(
   return { ...(await claimCrashed(instance, crashed, maxSessions, bind)), tooOld: [] };
 }
 
-/** The contents of a crashed pane; a note below the rule has what cannot be put at the prompt. */
+/** The contents of a crashed pane. A command that cannot be put at the prompt is named in a note below the rule. */
 async function replayCrashedPane(restored: RestoredSpec, size: Size, plan: ShellPlan): Promise<Replay> {
   const { replay } = await import("../checkpoints/live/replay.ts");
   const { directory, pane, why, run, notes, numbers } = restored;
@@ -216,9 +216,7 @@ async function replayCrashedPane(restored: RestoredSpec, size: Size, plan: Shell
   return replay({ directory, pane, why, run, rows, cols, notes: messages, numbers });
 }
 
-/**
- * Every start of the shell, the first and each restart, restores the scripts: without them zsh reads no .zshrc at all.
- */
+/** Restores the scripts at every start of the shell, including restarts: without them zsh reads no .zshrc. */
 function keyFileWithScripts(keyFile: KeyFile, directory: string): Pick<KeyFile, "offer" | "withdraw"> {
   return {
     offer() {
@@ -233,7 +231,7 @@ function keyFileWithScripts(keyFile: KeyFile, directory: string): Pick<KeyFile, 
   };
 }
 
-/** A secret and a file for a shell inside the session's own one. */
+/** A secret and a key file for a shell that runs inside the pane's shell. */
 function makeChildKey(instance: Instance, directory: string): ChildKey {
   const nonce = randomToken(NONCE_LENGTH);
   const file = new KeyFile(instance, nonce);
@@ -285,14 +283,14 @@ function paneSettings(settings: Settings) {
 
 /** @throws WshError invalid_session_name */
 function nameRule({ create, naming, restored }: SessionSpec): NameRule {
-  // A restored session keeps the name that it had.
+  // A restored session keeps its name.
   const checkName = restored === undefined ? checkNewName : checkSessionName;
   if (typeof create.name === "string") return { kind: "exact", name: checkName(create.name) };
   if (create.name_prefix !== undefined) return { kind: "prefix", prefix: create.name_prefix };
   return { kind: naming };
 }
 
-/** A pane that will be added to the session. */
+/** Ids, program and owner of a pane that will be added to the session. */
 export interface PaneRegistration {
   readonly id: number;
   readonly window: number;
@@ -300,6 +298,6 @@ export interface PaneRegistration {
   readonly startedByProgram: boolean;
   /** Its owner; absent: unknown. */
   readonly owner?: Owner | undefined;
-  /** Whether it disappears with its program, so that nothing of it is kept. */
+  /** Whether it disappears with its program. Nothing of it is stored then. */
   readonly isPopup?: boolean | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The settings of this session process: one object that all code here reads when it acts, so that changes of the file
- * take effect once it is read. Invariant: a file with a mistake changes nothing.
+ * The settings of this session process: one object, which all code here reads when it acts. So a change of the
+ * file takes effect as soon as the file is read. Invariant: a file with an error changes nothing.
  */
 import * as v from "valibot";
 import { useTheme } from "../compositor/theme.ts";
@@ -53,7 +53,10 @@ export class LiveSettings implements Disposable {
     return { fault: ask ? null : this.reload(), settings: this.values };
   }
 
-  /** Reads the file again. @returns its error, which leaves the settings unchanged; null: they are effective */
+  /**
+   * Reads the file again. @returns the file's error, which leaves the settings unchanged; null: the new settings
+   * are in effect
+   */
   private reload(): string | null {
     try {
       const loaded = loadSettings(this.instance, { env: process.env });

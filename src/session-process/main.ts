@@ -48,7 +48,7 @@ export async function runSessionProcess(): Promise<void> {
     started = await startSession();
   } catch (error) {
     reportFailure(error);
-    // Not only the exit code: resources bound before the failure would keep the process alive.
+    // An exit code is not enough: resources that were bound before the failure would keep the process alive.
     process.exit(1);
   }
   const { built, server, logger, warnings } = started;
@@ -74,7 +74,7 @@ export async function runSessionProcess(): Promise<void> {
       isRegistering = false;
     });
   });
-  // Errors that no pane's own guard catches: one of them would end every pane.
+  // Catches the errors that no pane's own guard catches: one of them would end every pane.
   for (const event of ["uncaughtException", "unhandledRejection"] as const)
     process.on(event, (error) => {
       logger.error("an internal error in the session, which continues", { error });
@@ -201,7 +201,7 @@ async function startSession(): Promise<{
   return { built, server, logger: logger.with({ session: name, id }), warnings };
 }
 
-/** A worktree that was made for the session is removed with it. */
+/** Removes the worktree that was created for the session. */
 async function removeOwnWorktree({ worktree }: { readonly worktree: Worktree | null }, logger: Logger): Promise<void> {
   if (worktree === null) return;
   const { removeWorktree } = await import("./worktree.ts");
@@ -210,8 +210,8 @@ async function removeOwnWorktree({ worktree }: { readonly worktree: Worktree | n
 }
 
 /**
- * Loads the code that a person's keys may need once a terminal is attached, while no key is pressed: otherwise the first
- * split took twice as long as the next (m).
+ * Loads the code that a person's keys may need, soon after the first terminal has attached. Otherwise the first
+ * split took twice as long as the next (measured).
  */
 function preloadForKeys(sessionProcess: SessionProcess): void {
   const { session, settings } = sessionProcess;
@@ -226,14 +226,14 @@ function preloadForKeys(sessionProcess: SessionProcess): void {
   });
 }
 
-/** Notifies people of events in windows while there are any. */
+/** Starts the status line, which notifies people of events in windows, once the settings and the layout call for it. */
 function startStatusLineWhenNeeded(sessionProcess: SessionProcess, liveSettings: LiveSettings, logger: Logger): void {
   const { session, arrangement } = sessionProcess;
   const settings: Settings = liveSettings.values;
   let isStarted = false;
   const startIfNeeded = async (): Promise<void> => {
     const { status, alert, alert_for } = settings;
-    // With one pane, terminals ring its bells in any case.
+    // The bells of a single pane reach the terminals in any case.
     const isWantedForOnePane = status === "on" || (alert !== "off" && alert_for.some((kind) => kind !== "bell"));
     const isWanted = arrangement.isSplit ? status !== "off" || alert !== "off" : isWantedForOnePane;
     if (isStarted || !isWanted) return;
@@ -280,7 +280,7 @@ async function buildWithAudit(options: BuildOptions, audit: AuditLog | null): Pr
   });
 }
 
-/** Socket or lock was deleted, as with the whole runtime directory: the session continues and registers again. */
+/** Registers the session again after its socket or lock was deleted, for example with the whole runtime directory. */
 async function registerAgain(
   { sessionProcess, tmux, links }: BuiltSession,
   files: { life: LifeLock },

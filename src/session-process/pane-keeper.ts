@@ -1,6 +1,6 @@
 /**
  * The panes that run here, from their start until they can no longer be read, and their stored state: each has a
- * checkpoint and a journal of its commands; a session with several panes also has a checkpoint as a whole.
+ * checkpoint and a journal of its commands. A session with several panes also has a checkpoint of its layout.
  */
 import { basename } from "node:path";
 import { storableEnvironment, storableVariables } from "../checkpoints/files/environment.ts";
@@ -48,9 +48,9 @@ export interface PaneKeeperPort {
   readonly isRestored: boolean;
   /** Whether it only shows a crashed session: nothing is written or removed. */
   readonly showsCrashed: boolean;
-  /** A pane is gone and can no longer be found. */
+  /** Called when a pane is gone and can no longer be found. */
   paneReleased(id: number): void;
-  /** A program printed this many bytes. Runs per chunk. */
+  /** Called when a program has printed. Runs per chunk. */
   outputPrinted(bytes: number): void;
   readonly recorder: Recorder;
 }
@@ -62,7 +62,7 @@ function windowIdOf({ windows }: Windows, pane: string): string | null {
 }
 
 const doNothing = async (): Promise<void> => {};
-/** Registry of a pane, whose session the process registers itself. */
+/** A pane has no entry of its own: the process registers its session. */
 const unregisteredPane = { rename: async (name: string) => name, ended: doNothing, live: doNothing, leave: doNothing };
 
 export class PaneKeeper {
@@ -77,7 +77,8 @@ export class PaneKeeper {
     arrangement.events.on("recorded", (details) =>
       recorder.record({ ...details, ...present({ window: windowIdOf(arrangement.state, details.pane) }) }),
     );
-    // A pane that is still in the layout would keep its checkpoint, and the session would look like a crashed one.
+    // Otherwise a pane that is still in the layout would keep its checkpoint, and the ended session would look
+    // crashed.
     port.session.events.on("destroyed", ({ reason }) => {
       for (const { ownSession, adoptedBy } of [...port.localPanes.values()])
         if (adoptedBy === null) ownSession.lifetime.destroy(reason);
@@ -174,7 +175,7 @@ export class PaneKeeper {
       throw error;
     }
     ownSession.events.on("destroyed", () => this.removePane(local, registration.id));
-    // Nothing was started: the pane looks like one of an ended session.
+    // A crashed session that is only shown starts nothing: its panes look like those of an ended session.
     if (restored?.run === false) pane.lifetime.handleProgramEnd({ code: null, signal: null });
     this.startJournalAndCheckpoint(local, planned, registration);
     return local;
@@ -186,9 +187,10 @@ export class PaneKeeper {
   }
 
   /**
-   * A pane moves to another session, which then shows it; null: it has returned. Resolves when that session's
-   * checkpoint contains it.
-   * @param isOffered until that session has it, it is found here, and its checkpoint is kept
+   * Records that another session has adopted the pane and shows it; null: the pane has returned. Resolves when
+   * that session's checkpoint contains it.
+   * @param isOffered whether that session has not confirmed it yet: the pane and its checkpoint are still found
+   * here
    */
   async setAdoptedBy(
     local: LocalPane,
@@ -283,7 +285,7 @@ export class PaneKeeper {
       env: storableEnvironment({ ...env, ...create.env }),
     };
     const { replay } = planned;
-    // A named checkpoint remains unchanged.
+    // Only the session's own checkpoint is continued; a named one remains unchanged.
     const isOwnCheckpoint = restored?.directory === sessionDir(instance, sessionNumber);
     const foreground = restored?.run === true ? (replay?.foreground ?? null) : null;
     const resumedLine = planResume(foreground, settings.restore_programs);

@@ -30,11 +30,11 @@ export interface SessionParts {
   readonly permission: Permission;
   /** Stored state of its panes. */
   readonly keeper: PaneKeeper;
-  /** Returns a function that finds the session of a request's subject and returns its id. */
+  /** Returns a function that returns the id of the session that has the request's subject at that moment. */
   subjectSessionId(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** @throws WshError pane_not_found */
   findSubject(target: string | undefined): Subject;
-  /** The pane of a request. @throws WshError pane_not_found; moved if another process has it */
+  /** The pane of a request, which runs here. @throws WshError pane_not_found; moved if another process runs it */
   localPaneFor(target: string | undefined): LocalPane;
   /**
    * The id of the target's pane, which may have left the layout while it can still be read. @throws WshError
@@ -55,7 +55,7 @@ export interface NewPaneProgram {
   readonly window: number;
   readonly byPerson: boolean;
   readonly owner: Owner;
-  /** Whether it disappears with its program, so that nothing of it is kept. */
+  /** Whether it disappears with its program. Nothing of it is stored then. */
   readonly isPopup?: boolean;
   /** The file that its program gets as standard output instead of the terminal. */
   readonly printPath?: string;

@@ -1,7 +1,8 @@
 /**
- * Images that people paste, as files for the session's programs: in the state directory, accessible only to the
- * account. Owned by the session process: the newest are kept, and none longer than the process; files of a killed
- * process are removed some days later, with a first image. Loaded with the first image.
+ * Stores images that people paste as files for the session's programs: in the state directory, accessible only to
+ * the account. The session process keeps the newest files and removes all of them when it ends. The files of a
+ * killed process are removed some days later, when another one stores its first image. Loaded with the first
+ * image.
  */
 import fs from "node:fs";
 import { join } from "node:path";

@@ -1,12 +1,12 @@
 /**
- * Decides whether an AI agent may act on objects that it does not own (docs/security.md, Agents). Reading is free,
- * except for the text of a private session; a change of another owner's object needs a person's permission: given in
- * the dialog, once, for this session or always, or by the setting agents_may = "everything". People, programs and
- * tokens are not asked.
+ * Decides whether an AI agent may act on objects that it does not own (docs/security.md, Agents). Reading is
+ * free, except for the text of a private session. A change of another owner's object needs a person's permission,
+ * which is given in the dialog (once, in this session, or always) or by the setting agents_may = "everything".
+ * People, programs and tokens need none.
  *
- * Invariants: only an answer at a terminal or page, or by a notice's button, counts, never one by a call; an answer for
- * longer than once counts even after the call that asked has given up; "once" is one call, whose input the dialog
- * shows.
+ * Invariants: an answer counts only if it was given at a terminal, on the page or by a notice's button, never by
+ * a call. An answer for longer than "once" counts even after the asking call has given up. "Once" allows exactly
+ * the call whose input the dialog shows.
  */
 import type { Instance } from "../instance/paths.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
@@ -24,14 +24,14 @@ import type { Session } from "../session/session.ts";
 import type { Settings } from "../settings/table.ts";
 import { Refusals } from "./refusals.ts";
 
-/** Time for which a person is asked, in ms: an agent's host rarely lets a call run longer. */
+/** Lifetime of the question, in ms: an AI host rarely lets a call run longer. */
 const QUESTION_MS = 120_000;
-/** Longest input of a call, in characters, about which a dialog asks: some screens, which the person can scroll. */
+/** Longest input of a call that a dialog shows, in characters: some screens, which the person can scroll. */
 const MAX_DIALOG_INPUT = 4_000;
 /** The same for a notice, which has one line. */
 const MAX_NOTICE_INPUT = 160;
 
-/** Calls allowed ahead that have not begun: more than one command names. */
+/** Maximum calls that are allowed in advance and have not begun: more than one command names. */
 const MAX_PASSES = 64;
 
 const ONCE = "Once";
@@ -57,7 +57,7 @@ export interface PermissionSubject {
   readonly pane: string;
   /** Whether the session is private, or shows something private. */
   readonly isPrivate: boolean;
-  /** The affected objects in words, one a line. */
+  /** Describes the affected objects, one per line. */
   describe(): readonly string[];
   /** Identifies the affected objects: a permission is void if this changes while the person decides. */
   fingerprint(): string;
@@ -77,7 +77,7 @@ interface OpenCall {
   readonly agent: string;
   readonly key: string;
   readonly asker: Party;
-  /** The answer to another call, if it decides this one, too. */
+  /** The answer to another call that also decides this one; null: there is none. */
   coveringAnswer: string | null;
 }
 
@@ -90,7 +90,7 @@ interface CheckedRequest {
 }
 
 export class Permission {
-  /** Calls that a person has allowed ahead, once, and the time until which they may begin. */
+  /** Calls that a person has allowed once in advance, and the time until which they may begin. */
   private readonly passes = new Map<string, number>();
   private readonly refusals = new Refusals();
   private readonly openCalls = new Set<OpenCall>();
@@ -99,7 +99,7 @@ export class Permission {
 
   /**
    * @param subject evaluated only for agents
-   * @param ahead whether the same call follows
+   * @param ahead whether permission is asked in advance: the same call follows
    * @throws WshError access_denied with the way to get permission
    */
   async require(
@@ -121,7 +121,7 @@ export class Permission {
     if (ahead) this.allowAhead(key);
   }
 
-  /** The same call may begin soon, unless too many others are expected. */
+  /** Lets the same call begin soon without a question, unless too many others are expected. */
   private allowAhead(key: string): void {
     const now = performance.now();
     for (const [each, until] of this.passes) if (until <= now) this.passes.delete(each);
@@ -161,7 +161,7 @@ export class Permission {
       settings.agents_may === "everything" || session.isAllowed(name) || allowedAgents.isAllowed(instance, name);
   }
 
-  /** Every call asks a question of its own: a person allows the call that they have read, once. @returns the answer */
+  /** Asks a question for this call alone: "once" allows the call that the person has read. @returns the answer */
   private async ask(request: CheckedRequest, missing: MissingPermission, operation: GuardedOperation): Promise<string> {
     const decision = this.decide(request, missing, operation);
     // The caller may have left before the decision.
@@ -187,7 +187,7 @@ export class Permission {
     );
   }
 
-  /** A person has answered: an answer for more than this call decides other open calls without a question. */
+  /** Applies a person's answer to the other open calls that it decides as well. */
   private applyToOpenCalls({ agent, key }: OpenCall, answer: string): void {
     if (answer === ONCE) return;
     if (answer === REFUSE) this.refusals.add(agent, key);
@@ -217,7 +217,7 @@ export class Permission {
     ];
     const length = descriptionLines.join("").length;
     const maxLength = isAttached ? MAX_DIALOG_INPUT : MAX_NOTICE_INPUT;
-    // Nobody allows what cannot be seen.
+    // A person cannot allow a call that the dialog does not show.
     if (canAnswer && length > maxLength) throw inputTooLongError(session.name, agent, name, length, maxLength);
     const key = callKey(missing, operation, input);
     const earlierRefusal = this.refusals.reasonFor(agent.name, key);
@@ -285,12 +285,12 @@ function personsAnswer(result: QuestionResult): string {
   return result.state === "answered" && isByPerson(result) ? String(result.answer) : REFUSE;
 }
 
-/** A call as a person decides about it. */
+/** Identifies the call that a person decides about. */
 function callKey({ agent, subject }: MissingPermission, { name }: GuardedOperation, input: unknown): string {
   return JSON.stringify([agent.name, name, subject.fingerprint(), input ?? {}]);
 }
 
-/** An operation in words. Reading needs permission only in a private session. */
+/** Describes an operation to the person. Reading needs permission only in a private session. */
 function describeOperation({ access, summary }: GuardedOperation): string {
   const [first = "", ...rest] = summary;
   return access === "observe" ? `Read from a private session: ${first.toLowerCase()}${rest.join("")}.` : `${summary}.`;

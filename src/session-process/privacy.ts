@@ -1,7 +1,8 @@
 /**
- * Consequences when a session becomes private: its panes in other processes are notified, and overlays, panels and
- * captures of AI agents that may no longer see it are removed. Their requests and streams end in
- * endpoint/limited-callers.ts. The same when a pane that runs here becomes another session's private one.
+ * Applies a session's privacy: notifies its panes in other processes, and removes overlays, panels and captures
+ * of AI agents that may no longer see the session. Their requests and streams are ended by
+ * endpoint/limited-callers.ts. The same applies to a pane that runs here when the session that has adopted it
+ * becomes private.
  */
 import { present } from "../protocol/defined.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
@@ -14,7 +15,7 @@ export function followPrivacy(parts: SessionParts): void {
       if (local.adoptedBy === null) local.ownSession.setPrivate(session.isPrivate);
     for (const { link } of arrangement.placed.values()) if (link?.isGuest) link.setPrivate(session.isPrivate);
   };
-  // Its panes here always know: `own` of each reports it.
+  // Both events: the flag of each pane's own session follows that of the session.
   for (const change of ["info", "private"] as const) session.events.on(change, notifyPanes);
   arrangement.events.on("placed", notifyPanes);
   session.events.on("private", () => void revokeFromAgents(parts));
@@ -35,7 +36,7 @@ export function followPrivacy(parts: SessionParts): void {
 async function storePrivacy({ session, instance }: SessionParts): Promise<void> {
   const { id, owner, isPrivate } = session;
   const { rememberPrivate } = await import("../secrets/private-sessions.ts");
-  // If the state directory is not writable, there is no journal either.
+  // If the state directory is not writable, there is no journal to conceal either.
   await rememberPrivate(instance, { id, ...present({ owner }) }, isPrivate).catch(() => {});
 }
 

@@ -1,10 +1,10 @@
 /**
- * Facts about a pane's commands that this process has witnessed besides their records, and receipts signed for them
- * (docs/receipts.md): who typed a command, the files of its repository before and after, a digest of its output.
+ * Witnesses facts about a pane's commands that their records lack, and signs receipts of them (docs/receipts.md):
+ * who typed a command, the files of its repository before and after, a digest of its output.
  *
- * Invariants: the key is created with the first receipt and exists only in memory, which is hidden beforehand. Facts
- * that were not witnessed are missing with the reason, and never added later: the tree before a command is recorded
- * only while exec holds the prompt.
+ * Invariants: the key is created with the first receipt and exists only in memory, which is hidden from other
+ * processes first. A fact that was not witnessed is missing, with the reason, and is never added later: the tree
+ * before a command is recorded only while exec holds the prompt.
  */
 import type { ChildShell } from "../pane/commands/child-shells.ts";
 import type { Pane } from "../pane/pane.ts";
@@ -78,7 +78,7 @@ export class Witness implements Disposable {
     this.listener[Symbol.dispose]();
   }
 
-  /** Exec holds the prompt, and types when this resolves; null: at once. */
+  /** Records the tree while exec holds the prompt. Exec types when this resolves; null: at once. */
   beforeTyping(by: Owner): Promise<void> | null {
     if (!this.port.settings.receipt_trees) {
       this.nextTyped = { by, before: { missing: TREES_NOT_RECORDED } };
@@ -92,7 +92,7 @@ export class Witness implements Disposable {
     });
   }
 
-  /** An agent has put a line at the prompt, which a person may run. */
+  /** Notes a line that an agent has put at the prompt and that a person may run. */
   noteOfferedLine(line: string, by: Owner): void {
     this.offeredLine = { line, by };
   }

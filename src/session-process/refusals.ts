@@ -1,15 +1,16 @@
 /**
- * Records what a person refused AI agents in this session, so that agents cannot wear the person down with repeated
- * questions: the same call is refused for a while, and every call once an agent, or all agents together, were refused
- * often. Agents are known by their names as owners, so a new connection changes nothing; new names count together.
+ * Records what a person refused AI agents in this session, so that agents cannot wear the person down with
+ * repeated questions: the same call is refused for a while, and every call once an agent, or all agents together,
+ * were refused often. Agents are identified by their names as owners, so a new connection changes nothing. New
+ * names are covered by the limit of all agents together.
  */
 import { plural } from "../protocol/plural.ts";
 
-/** Time for which a refusal counts, in ms: the person works undisturbed. */
+/** Time for which a refusal counts, in ms: meanwhile the person works undisturbed. */
 const REFUSAL_MS = 300_000;
 /** Refusals of one agent within REFUSAL_MS after which its calls are refused without a question. */
 const MAX_OF_ONE = 3;
-/** The same for all agents together: names cost nothing. */
+/** The same for all agents together: an agent can take new names. */
 const MAX_OF_ALL = 12;
 const MINUTE_MS = 60_000;
 

@@ -75,7 +75,7 @@ export class SessionProcess implements SessionParts, ServedSession {
   readonly sessionNumber: number;
   readonly localPanes: Map<string, LocalPane>;
   readonly permission: Permission;
-  /** Panes whose process, another session's, is gone: their calls wait until they are shown or started again. */
+  /** Guest panes whose process is gone: calls to them wait until they are shown or started again. */
   readonly recovering = new Map<string, Promise<void>>();
   private readonly sharedView: WindowView;
   private readonly layoutReport: LayoutReport;
@@ -142,7 +142,10 @@ export class SessionProcess implements SessionParts, ServedSession {
     events.on("endReported", () => sendEvent("session_end_told"));
   }
 
-  /** Tells the sessions behind views whether anyone looks at them. Without views this costs a walk over the panes. */
+  /**
+   * Tells the source sessions of views whether a person is viewing them. Without views this costs a walk over the
+   * panes.
+   */
   private reportWatching(): void {
     for (const placed of this.arrangement.placed.values())
       placed.link?.setWatched(this.session.viewers.isShown(placed.id));

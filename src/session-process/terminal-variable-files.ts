@@ -1,7 +1,7 @@
 /**
- * Files that pass an attached terminal's variables to programs that already run: one that the session's shells read at
- * their prompt (WSH_ENVIRONMENT), and the instance's link to a living ssh agent. Nothing is written before a terminal
- * brings variables, and the file is removed with the process.
+ * Files that pass an attached terminal's variables to programs that already run: one that the session's shells
+ * read at their prompt (WSH_ENVIRONMENT), and the instance's link to a running ssh agent. Nothing is written
+ * before a terminal brings variables. The process removes the file when it ends.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -17,12 +17,12 @@ import type { Settings } from "../settings/table.ts";
 import { broughtNames } from "../settings/terminal-variable-names.ts";
 import { refreshFile } from "../shell/variable-assignments.ts";
 
-/** Path of the file for shells of this process, with another one for fish beside it. */
+/** Path of the file for shells of this process; the file for fish has the suffix `.fish`. */
 export function variablesFilePath({ stateDir, fileName, runtimeDir }: Instance): string {
   return join(stateDir, `${fileName}.${placeDigest(runtimeDir)}.env`, String(process.pid));
 }
 
-/** Time after a terminal has gone until its agent is looked for, in ms: sshd removes the socket a moment later. */
+/** Time from a terminal's detachment to the check of its ssh agent, in ms: sshd removes the socket a moment later. */
 const SSH_AGENT_CHECK_MS = 2_000;
 
 interface TerminalVariableFilesPort {

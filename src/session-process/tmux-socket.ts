@@ -17,12 +17,12 @@ import { Wire, type WireEvents } from "../wire/socket.ts";
 /** Maximum clients at once: far more than a team of agents has. */
 export const MAX_CLIENTS = 256;
 /**
- * Longest time until a client sends its command, in ms, after a time in which it counts as new: the binary `tmux` sends
- * it at once.
+ * Time for which a client counts as new, and longest time after that until it sends its command, in ms: the
+ * binary `tmux` sends it at once.
  */
 const NEW_CLIENT_MS = 1_000;
 const MAX_SILENT_MS = 10_000;
-/** Time in which a client that is refused can read why, in ms. */
+/** Time for a refused client to read the reason, in ms. */
 const REFUSAL_READ_MS = 500;
 
 /** Interval between checks whether clients remain, in ms. */
@@ -42,9 +42,9 @@ interface Client extends CountedConnection {
 }
 
 /**
- * The client that makes room for a new one: the oldest that is silent or answered; without one, the newest of the
- * process or process session that has most clients, where that of the new one has fewer. So nobody fills the socket for
- * others, and nobody is refused before it is full.
+ * Chooses the client to evict for a new one: the oldest that is silent or answered; otherwise the newest of the
+ * process, or process session, that has the most clients, if that of the new client has fewer. So no program
+ * fills the socket for others, and no client is refused before it is full.
  * @param clients the oldest first @returns null: there is room; undefined: none can be evicted
  */
 export function clientToEvict<T extends CountedConnection>(
@@ -101,7 +101,7 @@ export class TmuxSocket {
     if (this.isListening) this.listen();
   }
 
-  /** Resolves when no client remains that has sent a command: one that has ended the session gets its answer. */
+  /** Resolves when every client that sent a command has left: the one that ended the session gets its answer. */
   async flush(maxWaitMs: number): Promise<void> {
     const deadline = performance.now() + maxWaitMs;
     const hasAsked = ({ state }: Client): boolean => state === "asked" || state === "answered";
@@ -187,7 +187,7 @@ export class TmuxSocket {
   }
 }
 
-/** Ends a client with a message. What it sends meanwhile is read: otherwise the kernel would drop the message. */
+/** Refuses a client with a message. Its input is still read: otherwise the kernel would drop the message. */
 function refuse(wire: Wire): void {
   void import("../tmux/protocol/serve.ts").then(({ refusal }) => wire.write(refusal("too many clients")));
   setTimeout(() => wire.end(), REFUSAL_READ_MS);

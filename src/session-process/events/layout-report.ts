@@ -1,7 +1,7 @@
 /**
- * Reports changes of windows and panes, after the picture that shows them: checking the programs and writing to the
- * readers takes as long as starting a shell (m). Invariants: changes made by a call are reported before its answer, and
- * each change before the next one, even if that undoes it.
+ * Reports changes of windows and panes, after the picture that shows them: checking the programs and writing to
+ * the readers takes as long as starting a shell (measured). Invariants: changes made by a call are reported
+ * before its answer, and each change before the next one, even if that undoes it.
  */
 import { layoutChanges } from "../../protocol/layout-events.ts";
 import type { WindowInfo } from "../../protocol/session.ts";

@@ -1,9 +1,10 @@
 /**
- * Asks the person for the password that a program reads in a pane that an AI agent drives: the typed text goes only to
- * that program. If nobody is attached, the question waits for a person.
+ * Asks the person for the password that a program reads in a pane that an AI agent drives: the typed text goes
+ * only to that program. If nobody is attached, the question waits for a person.
  *
- * Invariant: one question each time the program reads one, at most MAX_TRIES until it stops, however often the pane is
- * moved; none beside another question for a secret of that pane, and none after a person types there.
+ * Invariant: one question each time the program reads a password, at most MAX_ATTEMPTS until it stops, however
+ * often the pane is moved. It asks neither beside another question for a secret of that pane nor after a person
+ * has typed there.
  */
 import type { Pane } from "../../pane/pane.ts";
 import { intervals } from "../../platform/intervals.ts";
@@ -23,12 +24,12 @@ interface PasswordPrompterPort {
   questions(): PaneQuestions;
 }
 
-/** By pane that runs here. */
+/** The prompters of the panes that run here. */
 export const passwordPrompters = new WeakMap<Pane, PasswordPrompter>();
 
 export class PasswordPrompter {
   private wrongAttempts = 0;
-  /** The questions among which the current one is; null: there is none. */
+  /** The session's questions that contain the current one; null: no question is open. */
   private pending: { readonly questions: PaneQuestions } | null = null;
   /** How the last question of the current program ended. */
   private lastEnd: string | null = null;
@@ -41,7 +42,7 @@ export class PasswordPrompter {
     passwordPrompters.set(port.pane, this);
   }
 
-  /** The pane's program was checked. */
+  /** Call after each check of the pane's program. */
   stateChecked(state: SessionState): void {
     const { pane } = this.port;
     if (state !== "password") {
@@ -56,14 +57,14 @@ export class PasswordPrompter {
       void this.ask(agent);
   }
 
-  /** Another session has the pane: it shows the question instead. */
+  /** Call when the pane has moved to another session, which then shows the question. */
   paneMoved(): void {
     if (this.pending === null) return;
     this.withdraw();
     if (this.drivingAgent !== null) void this.ask(this.drivingAgent);
   }
 
-  /** The agent's message about the question; null: nothing was asked. */
+  /** The message to the agent about the question; null: no question was asked. */
   async agentNotice(): Promise<string | null> {
     const { pending, lastEnd } = this;
     if (pending !== null) {

@@ -38,7 +38,7 @@ const noteworthyEvents: ReadonlySet<RecordedEventName> = new Set([
 const contentFields = ["command", "cwd", "text", "title", "question", "choices", "agent", "program"] as const;
 
 export class Recorder {
-  /** Events before the session is made: none is written if that fails. */
+  /** Events before the session is created: none is written if that fails. */
   private earlyEvents: EventDetails[] | null = [];
   private readonly rates = new Map<string, { remaining: number; at: number; skipped: number }>();
 
@@ -50,7 +50,7 @@ export class Recorder {
     private readonly notify: (event: RecordedEvent) => void,
   ) {}
 
-  /** The session is made. */
+  /** Begins to write: the session has been created. */
   begin(created: EventDetails): void {
     const earlyEvents = this.earlyEvents ?? [];
     this.earlyEvents = null;
@@ -58,7 +58,8 @@ export class Recorder {
   }
 
   /**
-   * @param adoptedBy the session that has the pane of the event and does not answer; null: this one has it
+   * @param adoptedBy the session that has adopted the event's pane and does not answer; null: the pane is this
+   * session's
    * @param isPrivatePane whether that session was private
    */
   record(details: EventDetails, adoptedBy: AdoptingSession | null = null, isPrivatePane = false): void {
@@ -91,7 +92,7 @@ export class Recorder {
     else this.hooks.wake(() => this.journal.append(on.length === 0 ? recorded : { ...recorded, on }));
   }
 
-  /** A session whose process has died, as its own last event names it. */
+  /** Name and tags of a session whose process has died, from its own last event. */
   private lastKnownSession({ number, name }: AdoptingSession): Pick<RecordedEvent, "session" | "session_id" | "tags"> {
     const session_id = sessionId(number);
     const last = this.journal.lastOf(session_id);

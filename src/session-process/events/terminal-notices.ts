@@ -1,8 +1,8 @@
 /**
- * Notifies the person's terminals, attached to this session or to another one of the instance, each in the form that it
- * supports (OSC 9, 777 or 99), according to `[[notify]]` tables with the channel `terminals`. What a terminal of this
- * session learns otherwise is not reported there again: by the older settings `alert` and `agent_alert`, or by the
- * program's own sequence, which every one of them gets.
+ * Notifies the person's terminals, attached to this session or to another one of the instance, each in the form
+ * that it supports (OSC 9, 777 or 99), according to `[[notify]]` tables with the channel `terminals`. A terminal
+ * of this session gets no notice of an event that it learns of in another way: by the older settings `alert` and
+ * `agent_alert`, or by the program's own sequence, which every terminal gets.
  */
 import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";

@@ -18,7 +18,7 @@ import type { FloodPace } from "./pacing.ts";
 const MEASURE_WINDOW_MS = 250;
 /** Bytes in a window that count as a flood: 512 KB a second, the rate of one flood among many. */
 const FLOOD_BYTES = 128 * 1024;
-/** A window with fewer bytes ends the flood: a session that yields gets less through. */
+/** A window with fewer bytes ends the flood: a throttled session gets less through. */
 const CALM_BYTES = 16 * 1024;
 /**
  * Windows of flood before throttling, and windows without flood before it ends: one second, longer than any burst or
@@ -38,7 +38,7 @@ const CROWD_WAIT_RATIO = 4;
 export class FloodPriority {
   private timer: Timer | null = null;
   private windowBytes = 0;
-  /** Windows that belonged to a flood, and later ones that did not, while it yields. */
+  /** Windows that belong to the flood, and windows without flood since, while it is throttled. */
   private floodWindows = 0;
   private calmWindows = 0;
   private nice = USUAL_NICE;

@@ -24,7 +24,7 @@ type Output = OperationOutput<"agent.prompt">;
 const CHECK_MS = 50;
 /** Consecutive checks at which the input box must be empty. */
 const EMPTY_CHECKS = 4;
-/** Time from the text in the box to Enter, in ms: sooner, some agents take Enter for a line of the paste. */
+/** Time from the text in the box to Enter, in ms: some agents take an earlier Enter for a line of the paste. */
 const ENTER_DELAY_MS = 250;
 /** Longest wait for the hook of a prompt that the screen has confirmed, in ms: a hook is a process that must start. */
 const MAX_HOOK_DELAY_MS = 2_000;

@@ -1,4 +1,4 @@
-/** Session operations on commands: the domain decides, and these convert its answers to the wire's form. */
+/** Operations on commands: `src/pane` decides, and these handlers convert its answers to the wire's form. */
 
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
@@ -283,7 +283,7 @@ async function commandResult(
   };
 }
 
-/** With the requested part of the output. */
+/** The step with the requested part of its output. */
 async function withRequestedOutput(
   pane: Pane,
   result: StepResult,
@@ -305,7 +305,7 @@ function withReadableUntil(pane: Pane, result: StepResult, extend: boolean): Ste
   return readableUntil === null ? result : { ...result, readable_until: new Date(readableUntil).toISOString() };
 }
 
-/** Ends the pane's own program and waits for its end, unless it ignores the signals. */
+/** Signals the pane's own program, and waits up to MAX_STOP_MS for its end. */
 async function stopProgram(pane: Pane, how: "interrupt" | "kill"): Promise<void> {
   pane.signal(how === "interrupt" ? "SIGINT" : "SIGKILL", "foreground");
   const { decidedBy } = await pane.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: MAX_STOP_MS });

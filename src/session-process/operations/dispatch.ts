@@ -1,7 +1,7 @@
 /**
- * Dispatches operations from a request to its handler: for the pane that the target names, for the session, or for its
- * windows. A separate module because it imports every operation's schemas: the session process loads it with the first
- * request (1.5 MB and some milliseconds), so a session that only a person uses never does.
+ * Dispatches operations from a request to its handler: for the pane that the target names, for the session, or
+ * for its windows. A separate module because it imports every operation's schemas: the session process loads it
+ * (1.5 MB, some milliseconds) with the first request, or soon after a terminal has attached.
  */
 import * as v from "valibot";
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
@@ -60,7 +60,8 @@ const handlersOfLayout: AnyHandlers<LayoutCall> = {
 };
 
 /**
- * @param view of a person's key, whose answer nobody reads: the view whose focus it refers to; null: the session's
+ * @param view given for a person's key, whose answer nobody reads: the view with its own focus; null: the
+ * session's focus
  * @throws WshError unknown_method, access_denied, invalid_request, moved, and the operation's own errors
  */
 export async function operate(parts: SessionParts, request: PeerRequest, view?: WindowView | null): Promise<unknown> {
@@ -89,7 +90,7 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
 }
 
 /**
- * A person decides about one pane: checks afterwards whether the target still means it.
+ * Returns a check for the time after a person's decision about one pane: whether the target still names it.
  * @throws WshError pane_not_found
  */
 function samePaneCheck(parts: SessionParts, target: string | undefined, isChecked: boolean): () => void {
@@ -178,7 +179,10 @@ function requireProgram({ id, pid }: Pane, program: number): void {
   if (pid !== null && pid !== program) throw new WshError("access_denied", `pane '${id}' runs another program now`);
 }
 
-/** Other subjects of a call need permission in their own process: panes that it shows, the session that takes one. */
+/**
+ * Asks for permission in the processes of a call's other subjects: panes that it shows, the session that receives
+ * one.
+ */
 async function requireOtherSubjects(parts: SessionParts, request: PeerRequest): Promise<void> {
   const { op, input, caller, access, signal, waits } = request;
   for (const target of othersIn(op, input)) {
@@ -217,7 +221,7 @@ async function handlePaneOperation(parts: SessionParts, request: PeerRequest): P
   return isPaneUnnamed ? withPane(result, pane.id) : result;
 }
 
-/** For a command that waits for a password: whether the person is being asked for it. */
+/** Adds to the result of a command that waits for a password whether the person is being asked for it. */
 async function withPasswordNotice(prompter: PasswordPrompter | undefined, result: unknown): Promise<unknown> {
   const parsed = v.safeParse(WaitingSchema, result);
   const notice = parsed.success ? ((await prompter?.agentNotice()) ?? null) : null;
@@ -257,7 +261,7 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
   };
 }
 
-/** Whether the session that has a port is private, as its process reports. */
+/** Conceals the session that holds a port if it is private, as its process reports. */
 async function concealmentOfHolder(
   { instance, sessionNumber, permission }: SessionParts,
   { session_id }: PortHolder,

@@ -100,8 +100,9 @@ async function runOnce(
 }
 
 /**
- * The shell's current directory: the caller knows the one in which a command started. The duration is included only if
- * the command began after `since`: for an earlier one it would be the age of the program that was quit.
+ * The directory is the shell's current one: the caller knows the one in which the command started. The duration
+ * is included only if the command began after `since`: for an earlier one it would be the age of the program that
+ * was quit.
  */
 function endFields(command: CommandRecord, since: number, cwd: string | null): Partial<OperationOutput<"run">> {
   const { exit_code, signal, duration_ms, id, output_start } = command;

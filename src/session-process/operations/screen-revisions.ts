@@ -1,8 +1,8 @@
 /**
- * The screens that a pane has shown since a caller began to follow it (`screen.get` with `each`), so that the caller
- * also sees those that are replaced before it looks again. They are kept from the first such call until FOLLOWED_MS
- * after the last one, up to MAX_SIZE and for a share of the time: a flood drops the oldest, and a pane that nobody
- * follows costs nothing.
+ * The screens that a pane has shown since a caller began to follow it (`screen.get` with `each`), so that the
+ * caller also sees those that are replaced before it looks again. They are kept from the first such call until
+ * KEPT_AFTER_CALL_MS after the last one, up to MAX_SIZE and for a share of the time: a flood drops the oldest,
+ * and a pane that nobody follows costs nothing.
  */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
@@ -11,7 +11,7 @@ import { screenWithSelection } from "./screen.ts";
 
 /** How long screens are kept after the last call, in ms. */
 const KEPT_AFTER_CALL_MS = 5_000;
-/** Size of all kept screens of a pane, in characters; each span with a style counts SPAN_SIZE more. */
+/** Size of all kept screens of a pane, in characters; each span with a style counts STYLED_SPAN_SIZE more. */
 const MAX_SIZE = 1_000_000;
 const STYLED_SPAN_SIZE = 30;
 /** Work of keeping screens: at once, in ms, and its share of the time in a flood, which a large screen would slow down. */
@@ -43,7 +43,7 @@ class ScreenRevisions {
     ];
   }
 
-  /** Keeps them until FOLLOWED_MS after the caller's end. */
+  /** Keeps them until KEPT_AFTER_CALL_MS after the caller's end. */
   follow(): Disposable {
     clearTimeout(this.timer);
     this.callers++;

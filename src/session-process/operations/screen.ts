@@ -33,7 +33,10 @@ function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], c
 const PROMPT_END = /[$#%>]\s*$/;
 export const NO_ECHO = "no echo";
 
-/** Programs that draw a screen need such modes; where a line is read, and at a prompt, they are leftovers. */
+/**
+ * Modes that disturb the text. Programs that draw a screen need them; at a prompt, and where a line is read, they
+ * are leftovers.
+ */
 export function disorderOf(pane: Pane): { disorder?: string[] } {
   const { terminal } = pane;
   if (terminal.alternate && pane.commands.state().state !== "prompt") return {};
@@ -59,7 +62,7 @@ export function lacksPlainEcho(pane: Pane): boolean {
   return PROMPT_END.test((text.line(line) ?? "").slice(0, index));
 }
 
-/** Programs that read lines hide the cursor too, and menus request the mouse. */
+/** No reason for a warning: programs that read lines hide the cursor too, and menus request the mouse. */
 const ORDINARY_DISORDER: ReadonlySet<string> = new Set([
   "hidden cursor",
   "mouse reports",

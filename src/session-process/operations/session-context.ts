@@ -1,4 +1,4 @@
-/** Directory and variables of a call with `create` if the session already exists. */
+/** Checks the directory and variables of a call with `create` if the session already exists. */
 import { realpathSync } from "node:fs";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -9,7 +9,8 @@ interface NewSessionContext {
 }
 
 /**
- * For an existing session: nothing may run in another directory than the caller has named, or without its variables.
+ * Ensures that nothing runs in an existing session in another directory than the caller has named, or without its
+ * variables.
  * @throws WshError invalid_request naming the session's directory
  */
 export function requireSameContext(pane: Pane, session: string, { cwd, env }: NewSessionContext): void {

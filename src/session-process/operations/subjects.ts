@@ -44,7 +44,7 @@ const PermissionRequestSchema = v.object({
   ahead: v.optional(v.boolean(), false),
 });
 const TmuxSchema = v.strictObject({ tmux: v.string() });
-/** What commands of tmux do that change nothing by an operation, by their first word, as described to the person. */
+/** Descriptions for the person of tmux commands that act without an operation, by their first word. */
 const tmuxSummaries: Readonly<Record<string, string>> = {
   "pipe-pane": "Connect the pane's output or input with a command",
   "set-environment": "Change a variable for programs that start in the session",
@@ -52,9 +52,7 @@ const tmuxSummaries: Readonly<Record<string, string>> = {
   "detach-client": "Disconnect a client",
 };
 
-/**
- * What an AI agent needs permission for when it makes a request besides the operations. @throws WshError unknown_method
- */
+/** The permission that an AI agent needs for a request between processes. @throws WshError unknown_method */
 export function permissionQuery(parts: SessionParts, request: PeerRequest) {
   const name = request.op.replace("peer.", "");
   if (request.op !== "peer.leave") {
@@ -96,7 +94,7 @@ function isOfLayout(op: string): boolean {
   return /^(pane|popup|window|layout)\./.test(op);
 }
 
-/** What a request touches, for the leave that an agent needs. */
+/** The objects that a request affects, for the decision about permission. */
 export function subjectOf(parts: SessionParts, request: PeerRequest): PermissionSubject {
   const { op, target } = request;
   const { session, localPanes, content } = parts;
@@ -122,7 +120,7 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
   const { affects, access } = affectedBy(op);
   const ownersOf = (panes: readonly string[]) => panes.map((id) => ownerOfPane(parts, id));
   if (op.startsWith("buffer.")) {
-    // A private session has its own; all others are everybody's, to read.
+    // A private session has its own buffers; all others may be read by everybody.
     const own = session.isPrivate ? [session.owner] : [];
     if (access === "observe") return own;
     const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
@@ -147,7 +145,7 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
   return [...localPanes.values()].some(runsAgent) ? [] : [session.owner];
 }
 
-/** Whether an agent reports its own state, or nothing that is accepted: the call itself names the reporting process. */
+/** Whether an agent reports its own state, or one that will not be accepted: the call names the reporting process. */
 function isOwnReport({ localPanes }: SessionParts, call: Pick<PeerRequest, "caller" | "input">, pane: string): boolean {
   const { pid } = parse(ReportSchema, call.input);
   const reported = typeof pid === "number" ? localPanes.get(pane)?.pane.agent.agentFor(pid) : undefined;

@@ -15,9 +15,7 @@ import { disorderOf, lacksPlainEcho, NO_ECHO, screenWithSelection } from "./scre
 import { followScreens } from "./screen-revisions.ts";
 import { decodeFor, typeInto } from "./typing.ts";
 
-/**
- * Lines of a page whose reading takes milliseconds, so that several such pages in a row would delay everything else.
- */
+/** Lines of a page that takes milliseconds to read: several such pages in a row would delay everything else. */
 const LONG_PAGE_LINES = 1_000;
 /** Settles when the last requested long page has been read and other work has run. */
 let lastLongPage: Promise<unknown> = Promise.resolve();

@@ -1,12 +1,12 @@
 /**
- * The session that has a pane of this process: it records the pane's events. The pane ends if that session is lost:
- * without a viewer for a while, its last state is saved, so that it is restored with its session, and its program is
- * ended.
+ * Tracks the other session that has adopted a pane of this process, and that records the pane's events. If that
+ * session is lost, the pane has no viewer any more. After a while its last state is saved, so that it is restored
+ * with its session, and its program is ended.
  */
 import type { EventDetails } from "../../protocol/recorded-events.ts";
 import type { Viewers } from "../../session/viewers.ts";
 
-/** Time without a viewer after which a pane of another session ends with that session, in ms. */
+/** Time without a viewer after which an adopted pane counts as orphaned and ends, in ms. */
 const ORPHAN_GRACE_MS = 2_000;
 
 export interface AdoptingSession {
@@ -25,7 +25,7 @@ export class Adoption {
   /** @param port `viewers` of the pane; `end` ends its program */
   constructor(private readonly port: { viewers(): Pick<Viewers, "all" | "count">; end(): Promise<void> }) {}
 
-  /** The other session that has the pane, and not just the offer of it. */
+  /** The other session, once it has confirmed that it takes the pane. */
   get confirmedSession(): AdoptingSession | null {
     return this.isOffered ? null : this.session;
   }

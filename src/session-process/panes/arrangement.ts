@@ -31,8 +31,9 @@ import { LocalPane } from "./local-pane.ts";
 import type { PaneExit, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
 /**
- * Changes of panes within this time are handled together, in ms: with twenty panes, each would check all of them. A new
- * program has usually printed by then: the checks and reports of a split took twice as long as the rest of it (m).
+ * Time for which changes of panes are collected before `settled`, in ms: with twenty panes, each change would
+ * check all of them. A new program has usually printed by then: the checks and reports of a split took twice as
+ * long as the rest of it (measured).
  */
 const SETTLE_DELAY_MS = 100;
 /** Time after a key in one pane during which the others leave the processor to its echo, in ms. */
@@ -61,7 +62,7 @@ interface ArrangementEvents {
   placed: undefined;
   /** Lists may show a change. Runs for every changed pane. */
   listed: undefined;
-  /** The same, and after changes of positions, once for all within LISTED_MS: for readers of all panes. */
+  /** Follows `listed` and `placed`, once for all changes within SETTLE_DELAY_MS: for readers of all panes. */
   settled: undefined;
   /** The layout is about to change. */
   changing: undefined;
@@ -100,7 +101,7 @@ export class Arrangement {
   readonly placed = new Map<string, PlacedPane>();
   /** Panes that stay although their program has ended, with its exit. */
   readonly ended = new Map<string, Exit>();
-  /** Functions that release panes' outputs, which stay readable until then. */
+  /** Functions that end the readability of ended panes' output. */
   private readonly endDelays = new Map<string, () => void>();
   private current: Windows;
   /** Cells of each window that was shown; a hidden window keeps its size. */
@@ -110,7 +111,7 @@ export class Arrangement {
   /** Windows shown by viewers with their own active window, and the sizes that their terminals contribute. */
   private readonly ownWindows = new Map<object, { readonly window: number; readonly outer: Size | null }>();
   private hasAllEnded = false;
-  /** Whether it is, or was, more than one window with one pane without user settings. */
+  /** Whether the layout is, or was, more than one window with one pane and no user settings. */
   isSplit = false;
   /** The panes in which a person typed last, and the time. */
   private lastTyped: { readonly panes: readonly string[]; readonly at: number } = {
@@ -173,7 +174,7 @@ export class Arrangement {
     throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
   }
 
-  /** A pane that runs here; null: a view, or none. */
+  /** The pane, if it runs here; null: it runs elsewhere, or does not exist. */
   localOf(pane: string): LocalPane | null {
     const placed = this.placed.get(pane);
     return placed instanceof LocalPane ? placed : null;
@@ -183,7 +184,7 @@ export class Arrangement {
     return this.placed.size > 1;
   }
 
-  /** A person has typed in these panes: the others leave the processor to the echo. */
+  /** Notes that a person has typed in these panes: the others leave the processor to the echo. */
   noteTyping(panes: readonly string[]): void {
     this.lastTyped = { panes, at: performance.now() };
   }
@@ -194,7 +195,7 @@ export class Arrangement {
     return performance.now() - at < ECHO_PRIORITY_MS && !panes.includes(pane);
   }
 
-  /** Runs one change after the others. */
+  /** Queues a change: changes run one after the other. */
   change<T>(applyChange: () => Promise<T> | T): Promise<T> {
     this.changing++;
     const result = this.queue.then(applyChange).finally(() => {
@@ -224,7 +225,7 @@ export class Arrangement {
     this.events.emit("listed", undefined);
   }
 
-  /** The room between the panels has changed. */
+  /** Applies a new area between the panels. */
   resize(area: Size): void {
     // Panels also move in windows of other sizes.
     if (this.ownWindows.size === 0 && area.rows === this.area.rows && area.cols === this.area.cols) return;
@@ -233,7 +234,7 @@ export class Arrangement {
   }
 
   /**
-   * A viewer shows its own active window; null: no longer.
+   * Registers the window that a viewer with its own focus shows; null: none any more.
    * @param outer size that its terminal contributes; absent: unchanged
    */
   watch(viewer: object, window: number | null, outer = this.ownWindows.get(viewer)?.outer ?? null): void {
@@ -273,7 +274,7 @@ export class Arrangement {
     };
   }
 
-  /** Shows a pane that runs here. Call before the value names it. */
+  /** Adds a pane that runs here. Call before the layout names it. */
   addLocal(pane: LocalPane): void {
     const { events } = this;
     const { id } = pane;
@@ -293,7 +294,7 @@ export class Arrangement {
   remove(pane: string, exit: Exit): void {
     const remaining = takePane(this.current, pane, this.sizeOf(windowWith(this.current, pane)));
     if (remaining === null) {
-      // Its session determines how long it can be read.
+      // The last pane stays: its session determines how long it can be read.
       this.keepReadable(pane);
       this.reportAllEnded(exit);
       return;
@@ -303,7 +304,7 @@ export class Arrangement {
     this.events.emit("paneEnded", { pane, exit, isKept: false });
   }
 
-  /** Closes the gap in the indexes after a window has ended or left, other than at the end of an exchange. */
+  /** Renumbers the windows after one has ended or left, except at the end of a swap. */
   private renumbered(next: Windows): Windows {
     const { renumberFrom } = this.port;
     const { windows } = this.current;
@@ -364,7 +365,7 @@ export class Arrangement {
     return {};
   }
 
-  /** A program runs again. Call within `change`, so that its end is handled after this. */
+  /** Notes that a program runs again. Call within `change`, so that its end is handled after this. */
   resume(): void {
     if (!this.hasAllEnded) return;
     this.hasAllEnded = false;
@@ -378,7 +379,7 @@ export class Arrangement {
     return false;
   }
 
-  /** Runs at once, unless a change is in progress. */
+  /** Handles the end of a program: at once, unless a change is in progress. */
   private handleEnd(pane: string, exit: PaneExit): void {
     if (this.changing === 0) this.paneEnded(pane, exit);
     else void this.change(() => this.paneEnded(pane, exit)).catch(() => {});
@@ -406,7 +407,7 @@ export class Arrangement {
     this.events.emit("placed", undefined);
   }
 
-  /** Its output remains readable while it is in the layout. */
+  /** Keeps the pane's output readable while it is in the layout. */
   private keepReadable(pane: string): void {
     const local = this.localOf(pane);
     if (local !== null && !this.endDelays.has(pane)) this.endDelays.set(pane, local.ownSession.lifetime.delayEnd());

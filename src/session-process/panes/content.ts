@@ -32,7 +32,7 @@ import type { WindowView } from "./window-view.ts";
 
 /** The end of a view, which has no program. */
 const EXIT_UNKNOWN: Exit = { code: null, signal: null };
-/** Few sessions have a pane of another process. */
+/** Loaded on demand: few sessions have a pane that another process runs. */
 const loadGuestSecrets = () => import("./guest-secrets.ts");
 
 /** Longest wait for the state of a view's source, in ms: a hanging source does not delay a list. */
@@ -206,7 +206,7 @@ export class Content implements PaneRef {
     await Promise.all(placedPanes.map((pane) => orUntil(pane.refresh(), { ms: REFRESH_MS }, () => {})));
   }
 
-  /** @param useCached use states and programs of the last check: for readers of places */
+  /** @param useCached use states and programs of the last check: for callers that need positions */
   windows(useCached = false): WindowInfo[] {
     const { state } = this.arrangement;
     const active = activeWindow(state);
@@ -222,7 +222,7 @@ export class Content implements PaneRef {
     return this.isTitled() ? paneLabel(this.paneInfo(pane, useCached)) : null;
   }
 
-  /** The text about its program's end in a pane that stays, if no line above it has it; null: none. */
+  /** The text about the program's end in a pane that is kept, if no line above the pane has it; null: none. */
   endOf(pane: string): PaneLabel | null {
     if (!this.arrangement.ended.has(pane)) return null;
     const info = this.paneInfo(pane);

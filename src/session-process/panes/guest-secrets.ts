@@ -1,6 +1,6 @@
 /**
- * Secrets for a pane that another process runs: the session that has the pane learns which program reads one, and sends
- * what the person typed. Only processes of sessions make these requests.
+ * Passwords for a pane that another process runs: the session that has the pane asks which program reads one, and
+ * sends the one that the person typed. Only session processes make these requests.
  */
 import * as v from "valibot";
 import { orUntil } from "../../base/deadline.ts";
@@ -11,7 +11,10 @@ import type { PaneLink } from "./placed-pane.ts";
 
 /** Longest wait for the process that runs the pane, in ms: if it hangs, this wait delays the next question. */
 const MAX_ANSWER_MS = 2_000;
-/** Age at which that process discards a secret, in ms: shorter than the wait, after which the person was told so. */
+/**
+ * Age at which that process discards a secret, in ms: less than the wait, after which the person is told that it
+ * was not received.
+ */
 const MAX_SECRET_AGE_MS = 1_000;
 
 const PromptSchema = v.object({ prompt: v.nullable(SecretPromptSchema) });
@@ -36,7 +39,7 @@ export async function typeSecret(link: PaneLink, group: number, bytes: Uint8Arra
   return v.is(TakenSchema, answer) && answer.taken;
 }
 
-/** Null: an error, or none in time. */
+/** The answer; null: an error, or no answer in time. */
 function answerOrNull(request: Promise<unknown>): Promise<unknown> {
   return orUntil(
     request.catch(() => null),

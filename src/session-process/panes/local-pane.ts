@@ -1,9 +1,9 @@
 /**
- * A pane that runs here, with its overlay layer, its copy mode and its checkpoint. Its window requests its picture when
- * needed; keys come from the terminal with the focus there.
+ * A pane that runs here, with its overlay layer, its copy mode and its checkpoint. Its window requests its
+ * picture when needed; keys come from the terminal with the focus there.
  *
- * Owns the pane, and a session of its own (`ownSession`) for what a pane as a target shares with a session: elements, a
- * restart, a grace period.
+ * Owns the pane, and a session (`ownSession`) that provides what a pane as a target has in common with a session:
+ * elements, a restart, a grace period.
  */
 import * as v from "valibot";
 import { composeFrame } from "../../compositor/compose.ts";
@@ -71,7 +71,7 @@ export class LocalPane implements PlacedPane {
   readonly pane: Pane;
   /** Shows this pane alone. */
   readonly content: DisplayedContent;
-  /** Its place; null: it has left the layout. */
+  /** Handlers of the windows that show it; null: it has left the layout. */
   private port: LocalPaneEvents | null = null;
   private assignedSize: Size;
   readonly copyMode: PaneCopyMode;

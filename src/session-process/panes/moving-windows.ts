@@ -1,13 +1,13 @@
 /**
- * Moves windows to another session, or exchanges them with a window of another session, with their panes, layout, name
- * and id. All or nothing: each session commits once, after every pane is placed in both; a failure, or a process that
- * does not answer in time, leaves both unchanged. Whichever process is killed when, one session has the window, alive
- * or in its checkpoint: the receiving session writes its layout before it answers, and a pane's checkpoint counts the
- * pane's moves.
+ * Moves a window to another session, or swaps it with a window of another session, with its panes, layout, name
+ * and id. A move is all or nothing: each session commits once, after every pane is placed in both; a failure, or
+ * a process that does not answer in time, leaves both unchanged. Whenever either process is killed, one session
+ * has the window, alive or in its checkpoint: the receiving session writes its layout before it answers, and a
+ * pane's checkpoint counts the pane's moves.
  *
- * During a swap, each session holds its change. The first asks the second, which places the incoming window and, before
- * it commits, returns its own by a request that the first handles within its current change. Until the second has
- * answered, the first has both windows.
+ * During a swap, each session holds its change. The first asks the second, which places the incoming window and,
+ * before it commits, returns its own by a request that the first handles within its current change. Until the
+ * second has answered, the first has both windows.
  */
 import * as v from "valibot";
 import { sessionSocket } from "../../instance/paths.ts";
@@ -39,7 +39,7 @@ import {
   SentPaneSchema,
 } from "./moving.ts";
 
-/** Written by this program alone. */
+/** Sent only by wsh itself: not checked further. */
 const SentWindowSchema = v.object({
   from: v.number(),
   window: v.custom<WindowEntry>((value) => typeof value === "object" && value !== null),
@@ -63,7 +63,7 @@ const toWholeWindow = ({ window, panes }: SentWindow): WholeWindow => ({
   panes: panes.map(({ pane, chosen }) => paneEntry(pane, chosen)),
 });
 
-/** A window of this session whose panes may be taken by another one. @throws WshError invalid_layout */
+/** Offers a window of this session and its panes to another one. @throws WshError invalid_layout */
 function prepareWindowOffer(
   parts: SessionParts,
   id: number,
@@ -73,7 +73,7 @@ function prepareWindowOffer(
   return { whole, offer: new PaneOffer(parts, whole.panes, to) };
 }
 
-/** Makes the window findable in one session only. */
+/** Removes this session's link to the window, which is then found only in the other session. */
 function unlink({ instance, processId, sessionNumber }: SessionParts, window: number): Promise<void> {
   return linkWindow(instance, { id: processId, session: sessionNumber, window }, false).catch(() => {});
 }
@@ -106,7 +106,10 @@ export async function moveWindowAway(
   return received;
 }
 
-/** A window of another session arrives. @throws WshError invalid_layout, session_unavailable */
+/**
+ * Handles `peer.take_window`: adds a window of another session. @throws WshError invalid_layout,
+ * session_unavailable
+ */
 async function takeWindow(parts: SessionParts, { input, signal }: PeerRequest): Promise<Answer> {
   const { index, make_room: makeRoom, focus, ...sent } = v.parse(TakeSchema, input);
   const { arrangement, session, settings } = parts;
@@ -123,7 +126,10 @@ async function takeWindow(parts: SessionParts, { input, signal }: PeerRequest): 
   });
 }
 
-/** The windows that swaps wait for, by the window sent away: handled within the current change. */
+/**
+ * Handlers of the windows that swaps wait for, by the id of the window sent away. They run within the current
+ * change.
+ */
 const awaitedReturns = new Map<number, (sent: SentWindow) => Promise<void>>();
 
 /**
@@ -166,7 +172,7 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
   return answer(parts, result.active);
 }
 
-/** The other side: a window arrives, and one of this session replaces it there. */
+/** Handles `peer.swap_window`: adds the other session's window, and returns one of this session for it. */
 async function acceptSwap(parts: SessionParts, { input, target, signal }: PeerRequest): Promise<Answer> {
   const { giver, ...sent } = v.parse(SwapSchema, input);
   const { arrangement, session } = parts;
@@ -191,7 +197,7 @@ async function acceptSwap(parts: SessionParts, { input, target, signal }: PeerRe
   });
 }
 
-/** @throws WshError pane_not_found when nothing is awaited any more */
+/** Handles `peer.return_window`. @throws WshError pane_not_found if no swap waits for the window */
 async function handleReturnedWindow({ input }: PeerRequest): Promise<object> {
   const { for: id, ...sent } = v.parse(ReturnSchema, input);
   const take = awaitedReturns.get(id);

@@ -36,7 +36,7 @@ export interface PanePlacement {
   readonly float?: FloatChange | undefined;
 }
 
-/** Longest wait for the session that takes panes, in ms: it may be stopped, and changes here wait for it. */
+/** Longest wait for the session that receives panes, in ms: it may be stopped, and changes here wait for it. */
 const MAX_RECIPIENT_MS = 10_000;
 /** Longest pause between attempts of two sessions that move something to each other, in ms. */
 const MAX_RETRY_PAUSE_MS = 50;
@@ -60,7 +60,7 @@ export const SentPaneSchema = v.object({
 });
 type SentPane = v.InferOutput<typeof SentPaneSchema>;
 
-/** The session that takes panes. */
+/** The session that receives panes. */
 export interface Recipient {
   readonly socket: string;
   readonly number: number;
@@ -75,8 +75,8 @@ export function findRecipient({ instance }: SessionParts, to: string): Recipient
 }
 
 /**
- * Panes of this session that another one takes. They stay here, and are found from there, until `complete`; without it,
- * disposing takes them back.
+ * Offers panes of this session to another one. Until `complete` they stay here, and the other session finds them
+ * here. Disposing takes them back unless `complete` was called.
  */
 export class PaneOffer implements Disposable {
   readonly panes: readonly SentPane[];
@@ -99,13 +99,13 @@ export class PaneOffer implements Disposable {
       };
     });
     this.localPanes = entries.flatMap(({ id }) => arrangement.localOf(id) ?? []);
-    // The new session finds it by its id, and sets its size.
+    // The other session finds them by their ids, and sets their sizes.
     for (const local of this.localPanes) void keeper.setAdoptedBy(local, to, true);
   }
 
   /**
    * Asks that session to take them, within a change of the arrangement here.
-   * @returns its answer; null: it died with them in its checkpoint, and they are restored with it
+   * @returns its answer; null: it crashed with them in its checkpoint, and they are restored with it
    * @throws WshError of it, session_unavailable: it has none of them
    */
   async request(op: string, input: Readonly<Record<string, unknown>>, target?: string): Promise<unknown> {
@@ -121,7 +121,7 @@ export class PaneOffer implements Disposable {
   }
 
   /**
-   * The other session has them: they are found only there.
+   * Hands the panes over: from now on they are found only in the other session.
    * @param name that session's current name
    * @param isAll nothing remains here: the session has ended, and its last picture stays
    */
@@ -145,7 +145,10 @@ export class PaneOffer implements Disposable {
   }
 }
 
-/** Panes of another session that are placed here, before the layout names them. Disposing removes them, unless kept. */
+/**
+ * Places panes of another session here, before the layout names them. Disposing removes them unless `confirm` was
+ * called.
+ */
 export class PaneAdoption implements AsyncDisposable {
   private readonly undoSteps: (() => Promise<void>)[] = [];
 
@@ -190,7 +193,10 @@ export class PaneAdoption implements AsyncDisposable {
     if (id !== processId) await linkPane(instance, processId, sessionNumber, id);
   }
 
-  /** The layout contains them: both are kept. The written state counts if a process dies before the answer. */
+  /**
+   * Keeps the panes, which the layout contains now. The layout is written first: the written state counts if a
+   * process dies before the answer.
+   */
   async confirm(): Promise<void> {
     await this.parts.keeper.writeLayout();
     this.undoSteps.splice(0);
@@ -214,7 +220,7 @@ export async function placeGuest(parts: SessionParts, pane: string, socket: stri
 let isWaitingForRecipient = false;
 
 /**
- * Asks the session that should take something, within a change of the arrangement here.
+ * Sends a request to the session that receives panes, within a change of the arrangement here.
  * @throws WshError of it, session_unavailable when it does not answer in time: then it takes nothing
  */
 async function askRecipient(
@@ -236,7 +242,10 @@ async function askRecipient(
   }
 }
 
-/** Two sessions that move something to each other would wait for each other. @throws WshError session_unavailable */
+/**
+ * Refuses a move that meets one in the other direction: the two sessions would wait for each other. @throws
+ * WshError session_unavailable
+ */
 export function refuseCrossingMoves({ sessionNumber }: SessionParts): void {
   if (!isWaitingForRecipient) return;
   throw new WshError("session_unavailable", `session '@s${sessionNumber}' is itself moving panes away`, {
@@ -244,7 +253,7 @@ export function refuseCrossingMoves({ sessionNumber }: SessionParts): void {
   });
 }
 
-/** Retries after meeting a change in the other direction. */
+/** Repeats a move that was refused because it met one in the other direction. */
 export async function retryCrossingMoves<T>(move: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + MAX_RECIPIENT_MS;
   for (;;) {
@@ -257,7 +266,10 @@ export async function retryCrossingMoves<T>(move: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Call within a change of the arrangement. @throws WshError session_not_found, invalid_layout */
+/**
+ * Moves a pane to another session. Call within a change of the arrangement. @throws WshError session_not_found,
+ * invalid_layout
+ */
 export async function movePaneAway(
   parts: SessionParts,
   pane: string,
@@ -280,7 +292,7 @@ export async function movePaneAway(
   if (answer === null) throw recipientCrashed(recipient);
 }
 
-/** The error if the session that has taken something has crashed. */
+/** The error if the receiving session has crashed. */
 export function recipientCrashed({ name, number }: Recipient): WshError {
   const hint = `wsh restore @s${number} brings it back.`;
   return new WshError("session_unavailable", `session '${name}' crashed with the moved panes`, { hint });
@@ -293,7 +305,7 @@ const AdoptSchema = v.object({
   focus: v.boolean(),
   cells: v.optional(v.number()),
   percent: v.optional(v.number()),
-  /** Written by this program alone. */
+  /** Sent only by wsh itself: not checked further. */
   float: v.optional(v.custom<FloatChange>((value) => typeof value === "object" && value !== null)),
 });
 

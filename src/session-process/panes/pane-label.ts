@@ -16,7 +16,7 @@ function agentText({ name, state }: AgentInfo): string {
   return `${name} ${state === "needs_input" ? "needs you" : state}`;
 }
 
-/** The writer precedes the state, for a person who wonders about text that nobody at the keyboard typed. */
+/** The writer precedes the state, so that a person sees the origin of text that nobody typed at the keyboard. */
 export function paneLabel(pane: Omit<PaneInfo, "index" | "active">): PaneLabel {
   const { agent, typed_by: typingCaller, title } = pane;
   const typingText = typingCaller === undefined ? "" : `${typingCaller} types`;

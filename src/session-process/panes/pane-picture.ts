@@ -1,7 +1,7 @@
 /**
- * The last picture of a pane, for windows that show several. It is composed when a window requests it and kept until
- * the pane changes. Its renewal waits while a person types in another pane, since reading the emulator costs what the
- * bypass saved, and during a synchronized update, of which no part is shown.
+ * The last picture of a pane, for windows that show several. It is composed when a window requests it and kept
+ * until the pane changes. Its renewal waits while a person types in another pane, since reading the emulator
+ * would cost the time that its bypass saves, and during a synchronized update, which is shown only as a whole.
  * Invariants: a picture is taken between two chunks; none waits longer than the limits below.
  */
 import type { Frame } from "../../protocol/frame.ts";
@@ -78,7 +78,7 @@ export class PanePicture {
     return true;
   }
 
-  /** No picture is requested for now. */
+  /** Stops renewals: no picture is requested for now. */
   pause(): void {
     clearTimeout(this.renewTimer ?? undefined);
     this.renewTimer = null;

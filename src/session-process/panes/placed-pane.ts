@@ -13,16 +13,16 @@ import type { RequestContext } from "../../wire/connection.ts";
 
 /** The connection to the process that runs a pane. */
 export interface PaneLink {
-  /** Whether the pane is the session's own. */
+  /** Whether it is a pane of this session that another process runs, and not a view. */
   readonly isGuest: boolean;
   readonly isView: boolean;
   readonly target: string;
   readonly socket: string;
-  /** Info of the session that has it. */
+  /** Info of the session whose process runs it. */
   readonly info: SessionInfo;
-  /** Owner of a guest, who may be another one than that of the session whose process runs it; null: unknown. */
+  /** Owner of a guest pane, which may differ from the owner of the session whose process runs it; null: unknown. */
   readonly owner: Owner | null;
-  /** Reports whether anyone looks at it. */
+  /** Reports whether a person is viewing it. */
   setWatched(on: boolean): void;
   setAdoptedBy(home: { readonly number: number; readonly name: string }): void;
   setPrivate(on: boolean): void;
@@ -34,7 +34,7 @@ export interface PlacedPane {
   readonly id: string;
   /** Whether it belongs to another session, and is only shown here. */
   readonly isView: boolean;
-  /** Set if it runs in another process, which few sessions have: the code is loaded with the first. */
+  /** Set if it runs in another process. Few sessions have such a pane: the code is loaded with the first. */
   readonly link?: PaneLink;
   /** Whether its program has ended, or the connection that shows it is gone. */
   readonly hasEnded: boolean;

@@ -1,7 +1,7 @@
 /**
- * A pane of this session whose process, another session's, is gone: it is restarted here from its checkpoint, as in a
- * restored session. Without one, because the session is private or stores nothing, a new shell takes its place. If only
- * the connection was lost, the pane is shown again.
+ * Recovers a guest pane, which another session's process ran, after that process is gone: the pane is restarted
+ * here from its checkpoint, as in a restored session. Without a checkpoint, because the session is private or
+ * stores nothing, a new shell takes its place. If only the connection was lost, the pane is shown again.
  */
 import * as v from "valibot";
 import { PaneOwnership } from "../../checkpoints/files/claims.ts";

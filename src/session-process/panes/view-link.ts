@@ -116,8 +116,8 @@ export class ViewLink implements PlacedPane, PaneLink {
     }
     const link = new ViewLink(target, connection, hello.info, size, port);
     try {
-      // A view is a terminal in the session that owns it: sessions must not show themselves through others. It does not
-      // affect the size that other viewers use.
+      // To its source, a view is an attached terminal. `around` prevents sessions from showing themselves through
+      // others; `observe` keeps the view from affecting the size for other viewers.
       const attachRole = target.isGuest ? { records: true } : { around: showingSocket, observe: true };
       const pictures = pictureTerminals.size > 0;
       if (pictures) picturesUsed.now = true;
@@ -198,7 +198,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     this.request("peer.colors", colors).catch(() => {});
   }
 
-  /** Whether a person here looks at it: only then does it count as attended there. */
+  /** Reports whether a person here is viewing it: only then does it count as attended there. */
   setWatched(on: boolean): void {
     if (this.isGuest || this.hasStreamEnded || on === this.isWatched) return;
     this.isWatched = on;
@@ -218,12 +218,12 @@ export class ViewLink implements PlacedPane, PaneLink {
     await this.refresh();
   }
 
-  /** Another session has this guest, or its session has another name. */
+  /** Reports that another session has adopted this guest, or that its session was renamed. */
   setAdoptedBy(home: { readonly number: number; readonly name: string }): void {
     this.request("peer.named_pane", { ...home }).catch(() => {});
   }
 
-  /** Whether the session that has this guest is private. */
+  /** Reports whether the session that has this guest is private. */
   setPrivate(on: boolean): void {
     if (on === this.isPrivate) return;
     this.isPrivate = on;
@@ -355,7 +355,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     if (agent.success) this.port.agent(agent.output);
   }
 
-  /** Asks for the first time after the first pictures: the description from its connection is still new. */
+  /** Schedules the first request after the first pictures: the info from the connection's start is still new. */
   private scheduleFirstRequest(): void {
     this.isStale = true;
     this.recheckTimer = setTimeout(() => {

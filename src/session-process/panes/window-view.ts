@@ -1,9 +1,10 @@
 /**
- * A session's window for attached terminals: a single pane's program unchanged, or several panes composed from their
- * pictures. All viewers share one view of the session's active window and pane; an independent one has its own.
+ * A session's window for attached terminals: a single pane's program unchanged, or several panes composed from
+ * their pictures. All viewers share one view of the session's active window and pane; an independent one has its
+ * own.
  *
- * After a change of positions the picture is held until the displayed panes have rendered in their new sizes, for at
- * most SETTLE_MS, so that no partial change is visible.
+ * After a change of positions the picture is held until the displayed panes have rendered in their new sizes, for
+ * at most MAX_HOLD_MS, so that no partial change is visible.
  */
 
 import type { Layout } from "../../compositor/panel-layout.ts";
@@ -59,7 +60,7 @@ export class WindowView implements DisplayedContent {
   private readonly unsubscribers: (() => void)[];
 
   /**
-   * @param own null: the session's active window and pane
+   * @param ownFocus null: the session's active window and pane
    * @param onlyWindow id of the only window, which an observer sees at its own size
    */
   constructor(
@@ -301,7 +302,7 @@ export class WindowView implements DisplayedContent {
     if (this.onlyWindow !== null || this.ownFocus !== null) this.area = this.arrangement.sizeOf(window);
     if (this.ownFocus !== null) this.layout = this.arrangement.layoutOf(window.id);
     this.placement = placementOf(window, this.area);
-    // Programs that have just got a size are checked after their pictures.
+    // Programs that were just resized are checked after their pictures.
     this.windowPlacement = windowPlacementOf(this, true);
     this.wasSingle = this.single !== null;
     this.epoch++;

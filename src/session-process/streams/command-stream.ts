@@ -98,7 +98,7 @@ export class CommandStream {
     this.releaseOutput();
   }
 
-  /** Whether the session's program is one command whose output no other viewer would miss. */
+  /** Whether output may be held: the program is one command, and no other client follows the session. */
   private get mayHold(): boolean {
     const { session, ownSession, pane } = this.local;
     return (

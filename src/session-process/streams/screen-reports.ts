@@ -1,7 +1,7 @@
 /**
- * Tracks which parts of the screen are new to one subscriber: rows, cursor, alternate screen, resets. Owns the epoch up
- * to which the subscriber knows the rows. Every row is reported once, in its newest state, after any number of changes.
- * Call between chunks. `news` runs at most once per interval.
+ * Tracks which parts of the screen are new to one subscriber: rows, cursor, alternate screen, resets. Owns the
+ * epoch up to which the subscriber knows the rows. Every row is reported once, in its newest state, after any
+ * number of changes. Call between chunks. `takeChanges` runs at most once per interval.
  */
 import type { EventName, SessionEvent } from "../../protocol/events.ts";
 import type { Format } from "../../protocol/screen.ts";
@@ -35,7 +35,7 @@ export class ScreenReports {
     return { event: "sync", seq: 0, screen, scrollback_lines: screen.total_lines };
   }
 
-  /** The same, after which the subscriber is known to have it: its rows need not be sent again one by one. */
+  /** The same, and notes that the subscriber has it: its rows are not sent again one by one. */
   beginSync(): Extract<SessionEvent, { event: "sync" }> {
     const { terminal } = this;
     const sync = this.sync();

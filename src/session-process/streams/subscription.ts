@@ -19,7 +19,7 @@ import { ScreenReports } from "./screen-reports.ts";
 /** Maximum characters of `chars` pending for a report; further ones are dropped and counted. */
 const MAX_QUEUED_CHARS = 256 * 1024;
 
-/** Drawn elements are used unconverted from the store: read-only, unlike the wire's type. */
+/** The elements come unconverted from the store: read-only, unlike the wire's type. */
 type OverlayEvent = {
   readonly event: "overlay";
   readonly seq: number;

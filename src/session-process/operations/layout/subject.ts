@@ -119,7 +119,7 @@ export function amount(cells: number | undefined, percent: number | undefined): 
 
 /** The purpose of a new pane. */
 export interface PaneUse {
-  /** Whether it disappears with its program, so that nothing of it is kept. */
+  /** Whether it disappears with its program. Nothing of it is stored then. */
   readonly isPopup?: boolean;
   /** The file that its program gets as standard output instead of the terminal. */
   readonly printPath?: string;
