@@ -1,7 +1,7 @@
 /**
- * Processes that were just killed. Until the kernel has freed their memory, which takes 20 ms and on a busy machine
- * seconds, they hold their locks and count as alive, though nothing answers at their sockets. A caller that restores,
- * forgets or attaches at that moment waits for their end here; a process that answers, or hangs, is alive.
+ * Processes that were just killed. Until the kernel has freed their memory (20 ms, on a busy machine seconds)
+ * they hold their locks and count as alive, although nothing answers at their sockets. A caller that restores,
+ * forgets or attaches at that moment waits for their end here. A process that answers or hangs is alive.
  */
 import fs from "node:fs";
 import { type Instance, sessionSocket } from "../instance/paths.ts";

@@ -30,8 +30,8 @@ import { endReaders, restoreSession } from "./restore.ts";
 import { crashedSessionInfo, describeLeftOut } from "./session-info.ts";
 
 /**
- * Most sessions that are restored at the same time. Each uses a processor while it reads its lines, and between that
- * waits for its process and its disk: one more session than processors keeps all processors busy.
+ * Maximum sessions that are restored at the same time. Each uses a processor while it reads its lines, and
+ * otherwise waits for its process and its disk: one more session than processors keeps all processors busy.
  */
 const MAX_PARALLEL = 5;
 

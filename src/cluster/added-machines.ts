@@ -1,8 +1,8 @@
 /**
- * The machines that were added, in NAME.machines.json of the state directory: names, addresses and, for TCP, tokens.
- * Only its owner can access the file. Command line and server read and change it alike, under its lock, completely and
- * renamed into place; a file that cannot be parsed is an error, never an empty list that the next write would make
- * permanent.
+ * The machines that were added, in NAME.machines.json of the state directory: names, addresses and, for TCP,
+ * tokens. Only its owner can access the file. Command line and server both read and change it, under its lock; a
+ * change writes a complete new file and renames it into place. A file that cannot be parsed is an error, never an
+ * empty list, which the next write would make permanent.
  */
 import fs from "node:fs";
 import { join } from "node:path";

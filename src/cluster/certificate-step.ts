@@ -57,7 +57,7 @@ export function tlsTrouble(error: unknown): string | null {
 const OTHER_ADVICE = "The listener may not speak TLS, or only another version: check address and port.";
 
 /**
- * The way out of a certificate's error; null: the error is about something else.
+ * Advice for a certificate's error; null: the error has another cause.
  * @param trust advice for a certificate without a trusted signature
  */
 export function certificateAdvice(error: unknown, trust: string): string | null {

@@ -10,8 +10,8 @@ import { WshError } from "../protocol/errors.ts";
 /** Machines that are asked at the same time: each starts a process that reads its database. */
 const MAX_ASKED = 32;
 /**
- * Longest wait for one of them while no login can be prompted for, in ms: a login by ssh, a server's start, and a
- * search through a year.
+ * Longest wait for one machine while no login can be prompted for, in ms: enough for a login by ssh, a server's
+ * start and a search through a year.
  */
 const PATIENCE_MS = 15_000;
 

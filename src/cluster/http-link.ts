@@ -56,7 +56,8 @@ export class HttpLink implements Link, CallTransport {
   /** Time of the oldest question without an answer, as performance.now(). */
   private askedAt: number | null = null;
   /**
-   * Least amount by which its clock is ahead of ours, in ms: a deadline there is never later than the one given here.
+   * Least amount by which that machine's clock is ahead of ours, in ms: a deadline there is never later than the
+   * one given here.
    */
   private clockAhead = 0;
 
@@ -101,8 +102,9 @@ export class HttpLink implements Link, CallTransport {
   }
 
   /**
-   * Sends a call and awaits its answer, as long as the machine answers at all.
-   * @throws ConnectionLost; WshError machine_unreachable when nothing was sent, outcome_unknown when the answer is too long
+   * Sends a call and awaits its answer, as long as the machine can be reached.
+   * @throws ConnectionLost; WshError machine_unreachable when nothing was sent, outcome_unknown when the answer
+   * is too long
    */
   async send(body: string, { access, signal, headers }: CarriedCall): Promise<string> {
     const base = await this.ready();

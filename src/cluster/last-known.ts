@@ -1,7 +1,8 @@
 /**
- * The sessions of each added machine at its last answer, in NAME.machines.last.json of the state directory: a session
- * stays listed when the connection to its machine is lost, or when the server here restarts. The asking process writes
- * it, completely and renamed into place; the newest answer wins. An unreadable file counts as missing.
+ * The sessions of each added machine at its last answer, in NAME.machines.last.json of the state directory: a
+ * session stays listed when the connection to its machine is lost, or when the server here restarts. The process
+ * that asked writes a complete new file and renames it into place; the newest answer wins. An unreadable file
+ * counts as missing.
  */
 import fs from "node:fs";
 import { join } from "node:path";

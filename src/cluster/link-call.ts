@@ -1,6 +1,7 @@
 /**
- * A call over a link, whatever carries it: deadline, id and caller are added, and a lost connection is survived. Reads
- * are not given an id: they change nothing, whether executed or not. A change is repeated by its id (repeated-request.ts).
+ * Makes a call over a link with any transport: adds deadline, id and caller, and survives a lost connection. A
+ * read gets no id: it changes nothing, whether executed or not. A change is repeated by its id
+ * (repeated-request.ts).
  */
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../operations/table.ts";
 import type { Access } from "../protocol/caller.ts";

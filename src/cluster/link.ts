@@ -76,7 +76,7 @@ export interface Link {
   /** Connects, or checks that the machine answers. @throws WshError machine_unreachable, version_mismatch, auth_… */
   hello(): Promise<LinkHello>;
   /**
-   * Asks one operation there; the answer has the form of the operation table.
+   * Calls one operation there; the answer has the form of the operation table.
    * @throws WshError the operation's error there, machine_unreachable, outcome_unknown
    */
   call<N extends OperationName>(

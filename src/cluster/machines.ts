@@ -1,8 +1,8 @@
 /**
- * The other machines that this process knows: added ones (added-machines.ts), each with its link, made at the first need
- * and kept, and those of the fleet, which appear without being added. An added one takes precedence over one of the
- * fleet with the same name. The file is read again when it changed, so that command line and server agree; a link whose
- * address changed is closed.
+ * The other machines that this process knows: added ones (added-machines.ts), each with its link, made at the
+ * first need and kept, and those of the fleet, which appear without being added. An added one takes precedence
+ * over one of the fleet with the same name. The file is read again when it has changed, so that command line and
+ * server agree; a link whose address has changed is closed.
  */
 import type { Instance } from "../instance/paths.ts";
 import { defined } from "../protocol/defined.ts";

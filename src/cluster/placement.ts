@@ -1,7 +1,7 @@
 /**
- * Chooses the machine for a session: two at random of those that accept placed sessions and have every requested tag,
- * the less loaded first; so many requests load all machines evenly, without exact knowledge of any. Others follow if
- * those refuse. Pure.
+ * Chooses the machine for a session: takes two at random of those that accept placed sessions and have every
+ * requested tag, the less loaded first. So many requests load all machines evenly, without exact knowledge of
+ * any. The other machines follow if both refuse. Pure.
  */
 import { createHash } from "node:crypto";
 import type { MachineHealth } from "../protocol/machines.ts";

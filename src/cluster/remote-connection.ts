@@ -1,7 +1,7 @@
 /**
- * Opens a connection to a session's process on another machine. If it is lost or falls silent before that process has
- * answered, it is opened again: nothing was requested over it. The machine is asked whether the connection or the
- * process is silent.
+ * Opens a connection to a session's process on another machine. If it is lost or falls silent before that process
+ * has answered, it is opened again: nothing was requested over it. A request to the machine shows whether the
+ * connection or the process is silent.
  */
 import { pause } from "../base/deadline.ts";
 import { intervals } from "../platform/intervals.ts";

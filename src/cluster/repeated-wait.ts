@@ -43,8 +43,8 @@ const CursorsSchema = v.looseObject({
 
 /**
  * @param attempt asks with this input; throws ConnectionLost when the connection was lost meanwhile
- * @throws ConnectionLost and WshError machine_unreachable when the time has ended and the machine does not answer;
- * errors of `attempt`
+ * @throws ConnectionLost and WshError machine_unreachable if the machine does not answer by the deadline; errors
+ * of `attempt`
  */
 export async function untilDecided(
   { operation, input, signal, deadline = Number.POSITIVE_INFINITY, isReachable }: RepeatedWait,

@@ -91,11 +91,11 @@ function claimOnce(instance: Instance, request: ClaimRequest): Promise<ClaimResu
 }
 
 /**
- * Registers a running session again after its runtime directory was deleted: same ids, and same name unless another
- * session took it meanwhile, in which case it gets a number. `bind` binds a new listener. WshError
- * session_create_failed when another process has the id, which is possible only when the system does not report bound
- * sockets (boundIn): taking it from each other in turn would lose both.
- * @param own the lock that the process has held so far, which the new one replaces
+ * Registers a running session again after its runtime directory was deleted: same ids, and same name unless
+ * another session took it meanwhile, in which case it gets a number. `bind` binds a new listener. WshError
+ * session_create_failed when another process has the id, which is possible only when the system does not report
+ * bound sockets (boundIn): taking it from each other in turn would lose both.
+ * @param ownLock the lock that the process has held so far, which the new one replaces
  */
 export async function restoreSession(
   instance: Instance,

@@ -19,7 +19,8 @@ const LOOK_MS = 5;
 
 /**
  * Runs `bind`, which listens on httpSocket and mcpSocket (and TCP), as the instance's only server.
- * @param own the lock of the calling server, if it is one already and has lost files: its own sockets are replaced
+ * @param ownLock the lock of the calling server, if it already serves and has lost files: its own sockets are
+ * replaced
  * @returns the result of `bind`, and the lock that the process now holds as long as it serves
  * @throws WshError server_already_running when another one lives
  */

@@ -1,8 +1,8 @@
 /**
- * Wires a gateway together: sessions, operations, WebSockets, MCP and the HTTP app, none of which know each other.
- * Nothing listens, and no session process is contacted, before `main.ts` starts it. Parts that depend on each other in
- * a circle (an ephemeral server's end depends on connections, which report to it) meet in closures here and nowhere
- * else.
+ * Wires a gateway together: sessions, operations, WebSockets, MCP and the HTTP app, which do not know each other.
+ * Nothing listens, and no session process is contacted, before `main.ts` starts it. Parts that depend on each
+ * other in a circle (an ephemeral server's end depends on connections, which report to it) meet in closures here
+ * and nowhere else.
  */
 
 import { Machines } from "../cluster/machines.ts";

@@ -1,7 +1,7 @@
 /**
- * This server's published facts in NAME.json: its process and addresses while it runs, and the person's lasting choice
- * whether it stays without sessions. The persistence of this run is separate from that of later ones: starting a server
- * by hand makes no choice for later ones.
+ * The facts that this server publishes in NAME.json: its process and addresses while it runs, and the person's
+ * lasting choice whether it stays without sessions. The persistence of this run is separate from that of later
+ * ones: starting a server by hand makes no choice for later ones.
  */
 import { auditFile } from "../log/audit/audit-log.ts";
 import { WshError } from "../protocol/errors.ts";

@@ -1,7 +1,7 @@
 /**
- * Blocks: the form of everything in a checkpoint. Each carries its kind, its lengths and a checksum over all of it, and
- * is compressed separately. A reader that meets damage continues at the next block with a valid checksum, so damage
- * affects only the damaged block. Pure.
+ * Blocks: the form of everything in a checkpoint. Each carries its kind, its lengths and a checksum over all of
+ * it, and is compressed separately. After damage, a reader continues at the next block with a valid checksum, so
+ * only the damaged block is lost. Pure.
  */
 
 /** `about`: identity; `screen`, `alternate`, `history`: lines of text; `commands`: records. */

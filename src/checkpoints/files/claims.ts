@@ -1,7 +1,7 @@
 /**
- * Determines which session has a pane that moved between sessions. For a moment the checkpoints of both contain it, and
- * if both crash at that moment they keep it: the layout in which the pane has moved more often is right. The pane's own
- * state may still be in the folder of the session that it left.
+ * Determines which session has a pane that moved between sessions. For a moment the checkpoints of both contain
+ * it, and they keep it if both crash then: the layout in which the pane has moved more often is right. The pane's
+ * own state may still be in the folder of the session that it left.
  */
 import fs from "node:fs";
 import { checkpointsDir, type Instance } from "../../instance/paths.ts";

@@ -1,7 +1,7 @@
 /**
- * The part of a program's environment that is saved, and the environment of a restored program. Names that sound like
- * secrets are never written, nor addresses with a password; sockets and displays belong to a login, so they are taken
- * from the restoring process. Pure.
+ * The part of a program's environment that is saved, and the environment of a restored program. Variables with
+ * names that sound like secrets, and addresses with a password, are never written. Sockets and displays belong to
+ * a login, so they are taken from the restoring process. Pure.
  */
 type Environment = Readonly<Record<string, string>>;
 

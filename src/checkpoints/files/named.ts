@@ -1,8 +1,8 @@
 /**
- * Named checkpoints: a folder each beside those that are written continuously (`s3.before` beside `s3`), with the same
- * files, none of which changes once the folder has its name. They outlive their session, and are deleted only on
- * request. One that is being written is `s3~RANDOM`; one that has replaced another is `s3.before~2`, so that at every
- * moment one of the two is complete and has the label: the highest number counts.
+ * Named checkpoints: a folder each beside those that are written continuously (`s3.before` beside `s3`), with the
+ * same files, none of which changes once the folder has its name. They outlive their session, and are deleted
+ * only on request. A folder that is being written is `s3~RANDOM`; one that replaces another is `s3.before~2`. So
+ * at every moment one of the two is complete and has the label: the highest number counts.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -86,7 +86,7 @@ export function removeNamed(instance: Instance, number: number, label: string): 
 }
 
 /**
- * Makes a named checkpoint, completely or not at all.
+ * Creates a named checkpoint, completely or not at all.
  * @param write writes its files into the given folder
  * @throws WshError checkpoint_exists, resource_limit_reached, and errors of `write`
  */

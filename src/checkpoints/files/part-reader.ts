@@ -1,6 +1,6 @@
 /**
- * Reads checkpoints: the newest generation that is sufficiently complete, and its lines above the screen. Reads only
- * files of this user that no other user can write, up to a maximum size.
+ * Reads checkpoints: the newest generation that is sufficiently complete, and its lines above the screen. It
+ * reads only files of this user that no other user can write, up to a maximum size.
  */
 import fs from "node:fs";
 import { join } from "node:path";

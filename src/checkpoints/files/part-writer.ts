@@ -1,11 +1,11 @@
 /**
- * Writes the checkpoint of one pane, or of one layout: a state file for each generation, never replaced, and renamed
- * into place once it is on the disk; and the lines above the screen, appended to one file in blocks, since they no
- * longer change. The newest generations are retained with their lines.
+ * Writes the checkpoint of one pane, or of one layout: a state file for each generation, never replaced, and
+ * renamed into place once it is on the disk; and the lines above the screen, appended to one file in blocks,
+ * since they no longer change. The newest generations are retained with their lines.
  *
- * Invariants: a file with its final name is complete; a generation refers to the history file with the highest number
- * not above its own; a block that begins at line N replaces everything from N on in earlier blocks; the writer holds
- * the lock of its part, and removes nothing of another part's.
+ * Invariants: a file with its final name is complete; a generation refers to the history file with the highest
+ * number not above its own; a block that begins at line N replaces everything from N on in earlier blocks; the
+ * writer holds the lock of its part, and removes no files of other parts.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -68,8 +68,9 @@ interface History extends HistoryFile {
 }
 
 /**
- * Contents of a session's folder that are allowed before the first write: none, for a new session; other parts; or also
- * this part, for a restored pane. Other contents belong to an earlier session with the same number, and stay unchanged.
+ * Contents of a session's folder that are allowed before the first write: none, for a new session; other parts;
+ * or also this part, for a restored pane. Any other contents belong to an earlier session with the same number,
+ * and stay unchanged.
  */
 export type AllowedContents = "nothing" | "other parts" | "this part";
 

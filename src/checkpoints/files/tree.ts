@@ -1,6 +1,6 @@
 /**
- * A checkpoint's layout of a session with several panes: properties of the whole session, and the arrangement. Written
- * by this program alone, completely or not at all: a restore needs no separate checks of its parts.
+ * A checkpoint's layout of a session with several panes: properties of the whole session, and the arrangement.
+ * Only wsh writes it, completely or not at all: a restore needs no separate checks of its parts.
  */
 import * as v from "valibot";
 import type { ElementState } from "../../session/drawing/element.ts";

@@ -1,7 +1,7 @@
 /**
- * Writes the checkpoint of a session with several panes as a whole: name, tags, windows and the arrangement of panes.
- * Each pane has a part of its own (pane-checkpoint.ts). It is written at once when panes are added, removed or moved, and a second
- * after any other change.
+ * Writes the layout's part of the checkpoint of a session with several panes: name, tags, windows and the
+ * arrangement of panes. Each pane has a part of its own (pane-checkpoint.ts). It is written at once when panes
+ * are added, removed or moved, and a second after any other change.
  *
  * Owns one timer, which runs only while something is unwritten, and the writer.
  */

@@ -54,7 +54,8 @@ export function listNamed(
 }
 
 /**
- * A name may have passed from one owner's session to another's: neither's checkpoint is taken for the other's.
+ * A name may have passed from one owner's session to another's: neither one's checkpoint is taken for the
+ * other's.
  * @throws WshError invalid_request naming both
  */
 function requireOneOwner(matches: readonly NamedCheckpoint[], target: string, label: string): void {

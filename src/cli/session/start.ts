@@ -43,8 +43,8 @@ interface StartOptions {
 /**
  * @param options.stdinPath path of the program's standard input
  * @param options.stdoutPath path for its standard output, instead of its terminal
- * @param options.opened a person opens it
- * @param options.followed the program's output is held until it is requested with peer.follow
+ * @param options.isOpened a person opens it
+ * @param options.isFollowed the program's output is held until it is requested with peer.follow
  * @throws WshError of the operation sessions.create
  */
 export async function startSession(

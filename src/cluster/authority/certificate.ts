@@ -14,8 +14,8 @@ import {
 import { isIP } from "node:net";
 
 /**
- * Validity of an authority and of its servers' certificates, in days. `wsh fleet renew` makes new ones, `wsh fleet list`
- * and `wsh doctor` say when that is due.
+ * Validity of an authority and of its servers' certificates, in days. `wsh fleet renew` makes new ones; `wsh
+ * fleet list` and `wsh doctor` report when they are due.
  */
 const AUTHORITY_DAYS = 10 * 365;
 const SERVER_DAYS = 2 * 365;

@@ -1,8 +1,9 @@
 /**
- * The directory of a fleet, which `wsh fleet init` makes once: `keys/` with the signing keys (their holder controls the
- * fleet), one directory for each nats-server with everything that it needs and no signing key, and `fleet.json` with
- * the invited members. Accessible to its owner alone, made completely under another name and renamed into place;
- * changes are made under its lock. Keys leave it only in an invitation, which contains the user's own key.
+ * The directory of a fleet, which `wsh fleet init` makes once: `keys/` with the signing keys (their holder
+ * controls the fleet), one directory for each nats-server with everything that it needs and no signing key, and
+ * `fleet.json` with the invited members. Only its owner can access it. It is created under another name and
+ * renamed into place when it is complete; changes are made under its lock. The only key that leaves it is the
+ * user's own, in an invitation.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import fs from "node:fs";

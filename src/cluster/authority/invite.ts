@@ -107,8 +107,8 @@ export async function withdrawUnused(dir: string, name: string): Promise<boolean
   const fleet = readFleet(dir);
   const now = Date.now();
   const member = fleet.members.find((each) => each.name === name && isIn(each, now));
-  // Servers restarted meanwhile have no memory of connections: an older invitation may be used by a machine that is
-  // switched off.
+  // A server that was restarted meanwhile does not remember connections: an older invitation may belong to a
+  // machine that is switched off.
   if (member === undefined || now - member.at > UNUSED_MS) return false;
   try {
     const { wasConnected } = await import("./push.ts");

@@ -16,8 +16,8 @@ const MISSED_PINGS = 2;
 const RECONNECT_MS = 250;
 const RECONNECT_JITTER_MS = 500;
 /**
- * Pauses between tries while no server is reached, in ms; the longest applies while all refuse: a revoked member is not
- * admitted soon.
+ * Pauses between attempts while no server is reached, in ms. The longest applies while all servers refuse: a
+ * revoked member is not admitted soon.
  */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;

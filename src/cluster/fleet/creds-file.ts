@@ -1,6 +1,6 @@
 /**
- * Paths of an instance's credentials for a fleet, and reading and writing them. The file is accessible to its owner
- * alone: anyone who has it can act as its user.
+ * Paths of an instance's credentials for a fleet; reads and writes them. Only its owner can access the file:
+ * anyone who has it can act as its user.
  */
 import fs from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,6 +1,7 @@
 /**
- * Events of the sessions of a machine of the fleet. Its messages carry the sender's incarnation and a number: a missing
- * one is reported. The stream ends with that incarnation, with the machine, and with the connection to the servers.
+ * Events of the sessions of a machine of the fleet. Its messages carry the sender's incarnation and a number: a
+ * gap in the numbers is reported. The stream ends with that incarnation, with the machine, and with the
+ * connection to the servers.
  */
 import * as v from "valibot";
 import { eventSubject } from "../../protocol/fleet-subjects.ts";

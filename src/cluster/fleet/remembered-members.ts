@@ -1,7 +1,8 @@
 /**
- * The last known machines of the fleet and their sessions, across starts of the server: in NAME.fleet.json of the state
- * directory, and, if the NATS servers have JetStream, in the key-value bucket `wsh_machines`, to which every machine
- * writes its own entry, on changes alone. Both only fill gaps: a machine's heartbeats take precedence.
+ * The last known machines of the fleet and their sessions, across starts of the server: in NAME.fleet.json of the
+ * state directory, and, if the NATS servers have JetStream, in the key-value bucket `wsh_machines`, to which
+ * every machine writes its own entry when it changes. Both only fill gaps: a machine's heartbeats take
+ * precedence.
  */
 import fs from "node:fs";
 import * as v from "valibot";

@@ -1,8 +1,8 @@
 /**
- * Requests of this process over the fleet's NATS servers, and their answers, which may arrive in pieces. A request ends
- * with its answer; without a receiver (nothing was done); when its machine or the connection is lost (it may have been
- * done); or when its caller cancels it, of which the machine is notified. An answer is authentic because the NATS
- * servers let only the asked machine write it.
+ * Requests of this process over the fleet's NATS servers, and their answers, which may arrive in pieces. A
+ * request ends with its answer, for lack of a receiver (nothing was executed), with the loss of its machine or of
+ * the connection (it may have been executed), or when its caller cancels it, of which the machine is notified. An
+ * answer is authentic because the NATS servers let only the asked machine write it.
  */
 import { defined } from "../../protocol/defined.ts";
 import { headerNames, MAX_PARTS, parsePart } from "../../protocol/fleet-messages.ts";

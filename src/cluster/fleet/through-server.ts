@@ -1,6 +1,7 @@
 /**
- * The connection to a fleet's machine for programs of this machine: only servers connect to a fleet, so programs ask
- * the local server, which forwards their requests. It is started if this instance has credentials and no server runs.
+ * The connection to a fleet's machine for programs of this machine: only servers connect to a fleet, so programs
+ * ask the local server, which forwards their requests. The server is started if none runs and this instance has
+ * credentials.
  */
 
 import type { Instance } from "../../instance/paths.ts";

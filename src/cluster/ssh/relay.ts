@@ -1,8 +1,8 @@
 /**
- * The fallback when sshd forwards no Unix sockets: a socket here, and for each connection a channel of the master in
- * which `wsh proxy` copies between its standard input and output and the server's socket there. Startup files may print
- * before it: the stream begins after the proxy's hello line. At most MAX_CHANNELS at once, since sshd refuses more than
- * ten.
+ * The fallback when sshd forwards no Unix sockets: a socket here, and for each connection a channel of the master
+ * in which `wsh proxy` copies between its standard input and output and the server's socket there. Startup files
+ * may print first: the stream begins after the proxy's hello line. At most MAX_CHANNELS are open at once, since
+ * sshd refuses more than ten.
  */
 import fs from "node:fs";
 import type { SshAddress } from "../../protocol/machines.ts";

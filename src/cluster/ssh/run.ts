@@ -15,7 +15,7 @@ interface SshResult {
 
 /**
  * @param timeoutMs longest run, in ms; a person who enters a passphrase takes longer than a program
- * @param asks false: it has no terminal, nor have the ssh of a jump host and its other children
+ * @param mayAsk false: neither ssh nor its children, such as the ssh of a jump host, get a terminal
  * @throws WshError machine_unreachable without an ssh
  */
 export async function runSsh(

@@ -1,10 +1,11 @@
 /**
- * The connection to another machine's gateway over ssh: one master (ControlMaster) with our own control socket, which
- * all of our processes share; a server that is started there; and a Unix socket here that the master forwards to that
- * server's. If sshd refuses such forwarding, `wsh proxy` on standard input and output replaces it (relay.ts).
+ * The connection to another machine's gateway over ssh: one master (ControlMaster) with our own control socket,
+ * which all of our processes share; a server that is started there; and a Unix socket here that the master
+ * forwards to that server's. If sshd refuses such forwarding, `wsh proxy` on standard input and output replaces
+ * it (relay.ts).
  *
- * Processes take turns by a lock, so that two without a connection make one. The forwarded socket counts only when it
- * answers; a master that died leaves its files, and they are removed before they are made again.
+ * Processes take turns by a lock, so that two without a connection make one. The forwarded socket counts only
+ * when it answers. A master that died leaves its files, which are removed before new ones are created.
  */
 import fs from "node:fs";
 import * as v from "valibot";
@@ -243,8 +244,8 @@ export class SshTransport implements Transport {
 }
 
 /**
- * Ends the instance's masters, for whichever addresses. One that cannot be ended expires hours later. @param only only
- * this one
+ * Ends the instance's masters for all addresses. A master that cannot be ended expires hours later. @param only
+ * the only master to end
  */
 export async function endMasters(
   { instance, program }: Pick<SshOptions, "instance" | "program">,

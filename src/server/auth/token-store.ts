@@ -1,7 +1,8 @@
 /**
- * The valid tokens: the instance's own, or the one given for this run; the named ones of the file; and the keys of
- * browsers, which log in for theirs (login.ts). A link's code is not a token: it registers one browser and opens
- * nothing else. Each token has a signal that aborts when it is revoked or expires: everything that it opened ends then.
+ * The valid tokens: the instance's own, or the one given for this run; the named ones of the file; and those for
+ * which browsers log in with their keys (login.ts). A link's code is not a token: it registers one browser and
+ * opens nothing else. Each token has a signal that aborts when it is revoked or expires: everything that it
+ * opened ends then.
  */
 
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";

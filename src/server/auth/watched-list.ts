@@ -1,8 +1,8 @@
 /**
- * A private list that follows its file: it is read again whenever the file was replaced, and checked at each access, so
- * that added entries count and removed ones fail at once. An untrusted file counts as empty. Each entry has a signal,
- * which aborts when the entry is removed, changed, or expires: a caller admitted by the entry gets the signal from the
- * same access, so that nothing is opened after its end.
+ * A private list that follows its file: each access checks whether the file was replaced, and reads it again
+ * then, so that added entries count and removed ones fail at once. An untrusted file counts as empty. Each entry
+ * has a signal, which aborts when the entry is removed, changed, or expires: a caller admitted by the entry gets
+ * the signal from the same access, so that nothing is opened after its end.
  */
 import fs from "node:fs";
 import { basename, dirname } from "node:path";

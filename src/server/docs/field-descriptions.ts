@@ -1,5 +1,5 @@
 /**
- * Descriptions of fields for the OpenAPI document: a name means the same in every result. `Component.field` and
+ * Descriptions of fields for the OpenAPI document: a name has one meaning in all results. `Component.field` and
  * `operation.field` take precedence over `field`.
  */
 export const fieldDescriptions: Readonly<Record<string, string>> = {

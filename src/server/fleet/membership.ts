@@ -1,6 +1,7 @@
 /**
- * Whether this server is in a fleet, and its role. Follows its credentials: a file named on the command line or in the
- * settings, which must exist, otherwise the one of `wsh fleet join`, whenever it appears, changes or disappears.
+ * Whether this server is in a fleet, and its role. Follows its credentials: a file named on the command line or
+ * in the settings, which must exist; otherwise the file of `wsh fleet join`, which may appear, change or
+ * disappear.
  */
 import fs from "node:fs";
 import type { LifecycleEvent } from "../../protocol/events.ts";

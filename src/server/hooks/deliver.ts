@@ -1,6 +1,7 @@
 /**
  * Sends a notice by HTTP: to a topic of ntfy (https://docs.ntfy.sh/publish/#publish-as-json), or as JSON to any
- * address. Only the status of the answer is used. A failure is retried; a refusal (4xx), or a certificate that is not accepted, is not.
+ * address. Only the status of the answer is used. A failure is retried, but not a refusal (4xx) or a certificate
+ * that is not accepted.
  */
 import { certificateAdvice } from "../../cluster/certificate-step.ts";
 import { transportTrouble } from "../../cluster/transport-trouble.ts";

@@ -1,11 +1,11 @@
 /**
- * Runs hooks: reads the journal of events, and begins the hooks and notices of the settings, or of a session's creator,
- * for each. The server does this, since an instance has only one, it serves no terminal, and its end harms no session;
- * a session process starts a server if there is none when a hook wants an event.
+ * Runs hooks: reads the journal of events, and begins the hooks and notices of the settings, or of a session's
+ * creator, for each. This is the server's task because an instance has only one, it serves no terminal, and its
+ * end harms no session. A session process starts a missing server when a hook wants an event.
  *
- * Invariant: a run is due once the cursor on disk has passed a matching event, and begins once (hook-files.ts). Limits:
- * concurrent programs, runs per minute and waiting jobs, for each hook and in total, and the age of events. A hanging
- * or flooded hook never prevents another hook's first program.
+ * Invariant: a run is due once the cursor on disk has passed a matching event, and begins once (hook-files.ts).
+ * Limits: concurrent programs, runs per minute and waiting jobs, for each hook and in total, and the age of
+ * events. A hook that hangs or is flooded with events never prevents another hook's first program.
  */
 import type { HookFiles, HookJob } from "../../events/hook-files.ts";
 import { EventReader, type JournalEvent, watchEvents } from "../../events/reader.ts";

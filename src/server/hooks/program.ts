@@ -1,10 +1,10 @@
 /**
- * Runs the program of a hook: in a process group and session of its own, with the event on standard input, without a
- * terminal. It is killed with all its descendants at its time limit. Its output is read slowly and kept up to a limit,
- * so that a flood costs the server nothing.
+ * Runs the program of a hook: in a process group and session of its own, with the event on standard input,
+ * without a terminal. It is killed with all its descendants at its time limit. Its output is read slowly and kept
+ * up to a limit, so that a flood costs the server nothing.
  *
- * A shell with a fixed script begins it: it takes the job by renaming its file, and executes the program only if that
- * succeeded (events/hook-files.ts). No text of the event or the settings is read by it as code.
+ * A shell with a fixed script starts it: the script takes the job by renaming its file, and executes the program
+ * only if that succeeded (events/hook-files.ts). The shell reads no text of the event or the settings as code.
  */
 import { spawn } from "node:child_process";
 import os from "node:os";
@@ -16,8 +16,8 @@ import { endMarked } from "../../platform/marked-processes.ts";
 const TAKE = 'command -p mv -- "$0.job" "$0.$$" 2>/dev/null || exit 75';
 const BEGIN = `${TAKE}; exec "$@" <"$0.event"`;
 /**
- * The shell remains the parent of an agent's program: removing variables from its environment does not hide for whom it
- * acts.
+ * The shell remains the parent of an agent's program, so that the program cannot hide for whom it acts by
+ * removing variables from its environment.
  */
 const BEGIN_BELOW = `${TAKE}; "$@" <"$0.event"; exit $?`;
 /** Characters of output kept for the log. */

@@ -1,5 +1,5 @@
 /**
- * Request bodies are read completely before any effect, within limits of size and time. Without the time limit, a
+ * Reads request bodies completely before any effect, within limits of size and time. Without the time limit, a
  * client that sends a byte now and then would hold a request, its memory and its connection forever.
  */
 import type { Context, MiddlewareHandler } from "hono";

@@ -16,7 +16,8 @@ import { RateLimit } from "../auth/rate-limit.ts";
 import { type AppContext, actingFor } from "./context.ts";
 
 /**
- * Log lines per second about internal errors, and characters of one, so that nobody can fill the disk by causing them.
+ * Maximum log lines per second about internal errors, and maximum characters of a line: otherwise a client could
+ * fill the disk by causing them.
  */
 const REPORTS_PER_SECOND = 1;
 const REPORT_LENGTH = 2_000;
@@ -69,9 +70,9 @@ export async function callFromHttp(
 }
 
 /**
- * Refuses a request whose connection has ended. Bun closes a connection on which another request, or the client's FIN,
- * arrives before the answer, but only after passing the request on; the closing is visible one turn of the event loop
- * later. A request that cannot be answered is not executed.
+ * Refuses a request whose connection has ended. Bun closes a connection if another request or the client's FIN
+ * arrives before the answer, but passes the request on first; the end of the connection shows one turn of the
+ * event loop later. A request that cannot be answered is not executed.
  * @throws WshError cancelled
  */
 async function notGone(c: AppContext): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Waits of another machine here, each lasting only while that machine is present. While an answer is missing, the
- * machine repeats its id; after LEASE_MS of silence its waits end, so that none remains for a machine that was
+ * Holds waits of other machines, each only while that machine is present. While an answer is missing, the machine
+ * repeats its id; after LEASE_MS of silence its waits end, so that none remains for a machine that was
  * disconnected or killed. A machine that returns asks again.
  */
 import { type Clock, systemClock } from "../../base/clock.ts";

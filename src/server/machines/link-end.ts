@@ -92,8 +92,8 @@ export class LinkEnd {
   }
 
   /**
-   * The same for a machine that this server reaches; the answer is as that machine gives it. @throws WshError of its
-   * link
+   * The same for a machine that this server reaches; returns that machine's answer unchanged. @throws WshError of
+   * its link
    */
   async forwardCall(
     machine: string,

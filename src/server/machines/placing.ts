@@ -1,6 +1,6 @@
 /**
- * Places a session on any machine with some tags (`place`): the machines are asked one after another until one accepts
- * it. The next is asked only if the previous one has certainly not started it; `outcome_unknown` is returned to the
+ * Places a session on any machine with some tags (`place`): asks one machine after another until one accepts it.
+ * The next is asked only if the previous one has certainly not started the session; `outcome_unknown` goes to the
  * caller.
  */
 import { orUntil } from "../../base/deadline.ts";
@@ -104,8 +104,8 @@ export class SessionPlacement {
 }
 
 /**
- * Members of the fleet by their heartbeats, and added machines, each asked: those that answer soon, or, if none of them
- * is suitable, within the time of a first answer.
+ * The candidates: members of the fleet by their heartbeats, and added machines, which are asked. Those that
+ * answer soon count; if none of them is suitable, those that answer within the time for a first answer.
  */
 async function candidatesOf(machines: Machines, tags: readonly string[]): Promise<Candidate[]> {
   const answered = new Map<string, Candidate>();

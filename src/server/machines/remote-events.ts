@@ -1,7 +1,8 @@
 /**
- * Events of other machines' sessions: one stream per machine while it has subscribers, shared by all of them. Each
- * event names its machine. Events also report when a machine is reached, for the first time or again, and when it is
- * lost: in between nothing is received from it, so a client lists its sessions again after `machine_reached`.
+ * Events of other machines' sessions: one stream per machine while it has subscribers, shared by all of them.
+ * Each event names its machine. Events also report when a machine is reached, for the first time or again, and
+ * when it is lost. Until it is reached again nothing is received from it, so a client lists its sessions again
+ * after `machine_reached`.
  */
 
 import type { RemoteEvent } from "../../cluster/link.ts";

@@ -1,7 +1,7 @@
 /**
- * Executes requests with an id once, with the same answer for all callers with that id. A session's process also
- * remembers its own requests, so that they survive this server; the registry remembers those that create sessions
- * (registry/made-requests.ts). Only this server knows the others.
+ * Executes requests with an id once, with the same answer for all callers with that id. A session process also
+ * remembers the requests to its session, so that they outlive this server; the registry remembers those that
+ * create sessions (registry/made-requests.ts). Only this server knows the others.
  */
 import type { Call } from "../../operations/call.ts";
 import { requireAccess } from "../../operations/rights.ts";

@@ -1,7 +1,7 @@
 /**
- * Ends every session of the instance, for `wsh stop`. Ending a session costs its process a few milliseconds of CPU, so
- * only a few are asked at a time: many at once would contend for the registry's lock and for memory. A slow one delays
- * the others only briefly.
+ * Ends every session of the instance, for `wsh stop`. Ending a session costs its process a few milliseconds of
+ * CPU, so only a few are asked at a time: many at once would contend for the registry's lock and for memory. A
+ * slow session process delays the others only briefly.
  */
 
 import type { SessionProxies } from "../sessions/session-proxies.ts";

@@ -1,6 +1,6 @@
 /**
- * Captured keyboards end with their caller: with its connection, or with the token that admitted it. A session process
- * knows neither and is notified. A session's keyboard has one holder: only the newest counts.
+ * Releases captured keyboards at the end of their caller's connection, or of the token that admitted the caller.
+ * A session process knows neither and is notified. A session's keyboard has one holder: only the newest counts.
  */
 import type { CallContext } from "../../operations/call.ts";
 import { CONTEXT, type SessionProxy } from "./session-proxy.ts";

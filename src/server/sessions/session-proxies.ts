@@ -1,8 +1,8 @@
 /**
- * The gateway's view of the session processes: one connection to each, its newest SessionInfo, and its reports. It
- * holds no session state of its own: everything here can be discarded and read again from the registry. A session
- * process that does not answer is `unresponsive` until it does, and no list waits for it twice. A connection that ends
- * without an announced end means that the session process has crashed.
+ * The gateway's view of the session processes: one connection to each, its newest SessionInfo, and its reports.
+ * It holds no session state of its own: everything here can be discarded and read again from the registry. A
+ * session process that does not answer is `unresponsive` until it answers, and no list waits for it twice. If a
+ * connection ends without an announced end, the session process has crashed.
  */
 import * as v from "valibot";
 import { errorCode } from "../../base/errno.ts";
@@ -29,7 +29,8 @@ import type { StreamedPane } from "./streamed-session.ts";
 /** Delay from a change of the registry to the next read, in ms, unless a request comes earlier. */
 const NOTICE_MS = 30;
 /**
- * Longest wait of a list for a session process not known to hang, in ms: long for a busy machine, short for a person.
+ * Longest wait of a list for a session process that is not known to hang, in ms: long enough for a busy machine,
+ * short enough for a person.
  */
 const LIST_PATIENCE_MS = 1_000;
 /** Longest wait for a session process's first hello, in ms: it binds before its program is started. */

@@ -1,7 +1,8 @@
 /**
- * A page's terminal for a session: attached to the process that serves the session, and to the next one when another
- * takes over or that process crashes. Pictures and events are passed on in order. Input is stored here until it is
- * acknowledged, and is sent again to the next process; the session accepts no number twice.
+ * A page's terminal for a session, attached to the process that serves the session, or to its successor when
+ * another process has taken over or that process has crashed. Pictures and events are passed on in order. Input
+ * is stored here until it is acknowledged, and is sent again to the next process; the session accepts no number
+ * twice.
  */
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/machine-prefix.ts";

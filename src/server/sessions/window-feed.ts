@@ -1,6 +1,6 @@
 /**
- * A WebSocket's stream of a session's window: a connection to the process that serves the session, and to the next one
- * after a crash. Events keep their order and numbering across that.
+ * A WebSocket's stream of a session's window: a connection to the process that serves the session, or to its
+ * successor after a crash. Events keep their order and numbers then.
  */
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/machine-prefix.ts";

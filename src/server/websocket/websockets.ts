@@ -1,7 +1,8 @@
 /**
- * The common part of the gateway's WebSockets: Bun's handler for all listeners, keep-alive, and a connection's limits.
- * The endpoint defines the protocol. A peer that leaves a ping unanswered is closed. When a peer does not read, `send`
- * reports it and the endpoint decides what to send; beyond the queue limit the peer is dropped.
+ * The common part of the gateway's WebSockets: Bun's handler for all listeners, keep-alive, and a connection's
+ * limits. The endpoint defines the protocol. A peer that leaves a ping unanswered is closed. When a peer does not
+ * read, `send` reports that, and the endpoint decides what to send; a peer beyond the queue limit is
+ * disconnected.
  */
 
 /** Longest message from a client (docs/protocol.md, Limits); past it the connection is dropped. */

@@ -15,7 +15,10 @@ const operators: Readonly<Record<string, (a: number, b: number) => number>> = {
   "<=": (a, b) => Number(a <= b),
 };
 
-/** @param given operator, flags, digits @returns an empty text if one of them or an operand is invalid */
+/**
+ * Computes an expression of operator, flags and digits. @returns an empty text if one of them or an operand is
+ * invalid
+ */
 export function arithmetic(
   [operator = "", flags = "", digits]: readonly string[],
   left: string,

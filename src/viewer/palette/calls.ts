@@ -40,7 +40,8 @@ interface CallPort {
 }
 
 /**
- * Runs calls that another session, window or pane, or the server handles; asks first when something would end.
+ * Runs calls that the server or another session, window or pane handles. Asks the person first if something would
+ * end.
  * @returns the answer; null: the person is being asked
  * @throws WshError of the operation
  */

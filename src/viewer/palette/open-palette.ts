@@ -16,8 +16,8 @@ interface OpenPort {
   readonly bindings: Bindings;
   readonly by: Acting;
   /**
-   * Where the latest lines are stored: on disk; for a private session, only in this process; false: nowhere, for
-   * another account's caller.
+   * Where the latest lines are stored. `always`: on disk; `here`: only in this process, for a private session;
+   * false: nowhere, for another account's caller.
    */
   readonly lineStorage: "always" | "here" | false;
   changed(): void;

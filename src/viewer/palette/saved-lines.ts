@@ -1,9 +1,9 @@
 /**
- * The latest lines of the command palette, for its next use: in a file of the state directory that only this user can
- * read.
+ * The latest lines of the command palette, for its next use: in a file of the state directory that only this user
+ * can read.
  *
- * Invariants: of a parameter that may contain any text only the name is stored, so no secret is stored; a private
- * session adds nothing. A file that cannot be read or written loses the remembered lines, but no command fails.
+ * Invariants: no secret is stored, since only the name is stored of a parameter that may contain any text; a
+ * private session adds nothing. If the file cannot be read or written, the lines are lost, but no command fails.
  */
 import fs from "node:fs";
 import { checkOwnFile, replaceOwnFile } from "../../instance/owned-files.ts";

@@ -1,6 +1,6 @@
 /**
- * Forwards events in panes to the attached terminals, according to `alert` and `alert_for`: once, until the person has
- * visited the pane, and not to terminals that show that pane.
+ * Alerts the attached terminals of events in panes, according to `alert` and `alert_for`: once until the person
+ * has visited the pane, and not at terminals that show it.
  */
 import { type AlertMode, attentionFor, type NewsKind } from "../../protocol/attention.ts";
 import type { Viewer } from "../../session/viewers.ts";

@@ -12,8 +12,9 @@ const isWindow = ({ target }: Group): boolean => target?.kind === "window";
 const namesPlace = (group: Group): boolean => isWindow(group) || group.target?.kind === "session";
 
 /**
- * Left out are, until the rest fits: the names of background windows, the groups of the right part from the left, those
- * of the middle and the left part from the right, windows far from the current one, and all but that one.
+ * Omits parts in this order until the rest fits: the names of background windows; the groups of the right part,
+ * from the left; those of the middle and the left part, from the right; windows far from the current one; all
+ * other windows.
  */
 export function composeStatusText(facts: StatusFacts, segments: readonly Segment[], cols: number): StatusText {
   const allParts = splitParts(segments, facts, false);

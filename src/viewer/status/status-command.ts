@@ -1,8 +1,9 @@
 /**
- * Runs the commands whose first lines of output are segments of the status line: each once for the session, however many
- * terminals show it and segments have it. A run has a process group of its own, and is killed with all its descendants,
- * daemons included, when it ends, when the line disappears, after its time limit, or after OUTPUT_BYTES of output. A
- * failure is part of the segment, and is reported when its reason changes.
+ * Runs the commands whose first line of output is a segment of the status line: each once for the session,
+ * regardless of the number of terminals and segments that show it. A run has a process group of its own, and is
+ * killed with all its descendants, daemons included, when it ends, when the line disappears, after its time
+ * limit, or after OUTPUT_BYTES of output. A failure is part of the segment, and is reported when its reason
+ * changes.
  */
 import { basename } from "node:path";
 import { errorCode } from "../../base/errno.ts";

@@ -1,7 +1,7 @@
 /**
- * Shows people the events in a session's windows: by marks in the status line, a row of the outer screen that lists the
- * windows, and by alerts of their terminals (attention.ts). The line is hidden when it is useless: with `auto` it needs
- * several windows or panes, and with any setting an attached person.
+ * Shows people the events in a session's windows: by marks in the status line, a row of the outer screen that
+ * lists the windows, and by alerts of their terminals (attention.ts). The line is hidden when it has no use:
+ * `auto` shows it only with several windows or panes, and every setting only while a person is attached.
  *
  * Owns the events of hidden windows, the timer of the next change, and the command of the settings; all end with
  * `dispose`. Changes are shown at most every UPDATE_MS.

@@ -1,8 +1,8 @@
 /**
- * One attached terminal in the session process: its connection, keys, size and end. presentation.ts decides what it
- * shows. If the session process could open the person's terminal itself, it reads keys there after the client has
- * stopped reading them; until then, or otherwise, keys arrive over the connection. Both ways share one reader of the
- * prefix key. After the end, the terminal decides no size and holds no keyboard.
+ * One attached terminal in the session process: its connection, keys, size and end. presentation.ts decides what
+ * it shows. If the session process has opened the person's terminal itself, it reads keys there once the client
+ * has stopped reading them. Until then, and otherwise, keys arrive over the connection. Both paths share one
+ * reader of the prefix key. After the end, the terminal decides no size and holds no keyboard.
  */
 
 import * as v from "valibot";

@@ -1,6 +1,6 @@
 /**
- * Runs the operations that are bound to keys, in order with later input: input after a key is typed into the
- * destination of the key, once its operation has ended.
+ * Runs the operations that are bound to keys, in order with later input: input after a key waits for the key's
+ * operation, and then goes to the pane that this has made active.
  */
 import type { BoundKey } from "../../protocol/attach.ts";
 

@@ -1,7 +1,7 @@
 /**
- * The image in the clipboard of a person's terminal, requested by a key and pasted as a file's path: kitty's clipboard
- * protocol, OSC 5522 (https://sw.kovidgoyal.net/kitty/clipboard/), of terminals that know its mode. The mode itself is
- * not set, so that pastes of text remain the terminal's.
+ * The image in the clipboard of a person's terminal, requested by a key and pasted as a file's path: kitty's
+ * clipboard protocol, OSC 5522 (https://sw.kovidgoyal.net/kitty/clipboard/), of terminals that know its mode. The
+ * mode itself is not set, so that the terminal still pastes text itself.
  *
  * Invariant: a reply is used only while the person's request is pending, and no more than one image fits.
  */

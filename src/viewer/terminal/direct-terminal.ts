@@ -23,8 +23,8 @@ import { SignalledInput } from "./signalled-input.ts";
 /** Interval between checks of the terminal's owner during heavy output, in ms: one check takes 4 µs (measured). */
 const OWNER_CHECK_MS = 10;
 /**
- * Pause of everything else after the write of an echo, in µs: the kernel may pass it on to the terminal, or to the
- * process that holds the terminal, on this processor, and does so as soon as the processor is idle.
+ * Pause after the write of an echo, in µs: the kernel may have to pass it on to the terminal, or to the process
+ * that holds it, on this processor, and does so as soon as the processor is idle.
  */
 const HANDOVER_US = 40;
 

@@ -1,17 +1,17 @@
 /**
- * Decides when the next picture of a rendered terminal is made: at most at a screen's frame rate (after a rest three at
- * once: a change has consequences; a split, for example, is followed by the other pane's new size and the new pane's
- * prompt), after output other than echo has paused, outside a synchronized update, and between two chunks. It owns the
- * timer for that and remembers since when a picture is due; its owner decides whether a picture can be made now and
- * what it shows.
+ * Decides when the next picture of a rendered terminal is made: at most at a screen's frame rate, after output
+ * other than echo has paused, outside a synchronized update, and between two chunks. After a rest, three pictures
+ * may follow at once, since a change has consequences: a split is followed by the other pane's new size and the
+ * new pane's prompt. The pacer owns the timer and remembers since when a picture is due; its owner decides
+ * whether a picture can be made now and what it shows.
  */
 
 /** Time between two pictures, in ms: a screen shows sixty a second. */
 export const FRAME_MS = 16;
 /**
- * Waits for the end of output that is not the echo of a key, in ms: a picture waits until no output came for the first
- * time, but no longer than the second, since the next frame is due then (a redraw in many writes: p90 19 ms without, 6
- * with, measured).
+ * Waits for the end of output that is not the echo of a key, in ms: a picture waits for a pause of the first
+ * length, but no longer than the second, since the next frame is due then (measured for a redraw in many writes:
+ * p90 19 ms without, 6 with).
  */
 const SETTLE_MS = 1;
 const SETTLED_MS = 4;

@@ -1,6 +1,6 @@
 /**
- * The whole table of keys over a terminal, until the next key, which is handled as usual unless it is one that people
- * use to leave such a list. A click runs its row.
+ * Shows the whole table of keys over a terminal until the next key. That key is handled as usual, unless it is
+ * one with which people leave such a list. A click runs its row.
  */
 import { drawKeyMap, findKeyMapRow, type KeyMapRow, layoutKeyMap } from "../../compositor/key-map.ts";
 import { parseMouseReport } from "../../keys/mouse.ts";

@@ -1,9 +1,9 @@
 /**
- * The part of a session's history that previously attached terminals have, so that attaching again sends only new
- * lines. Each entry stores the position up to which the terminal's scrollback had the session's lines when it detached,
- * and a hash of each line on its screen then: a line that has changed since is new to it. A terminal is identified by
- * its client's description (`Attach.outer`); to an unknown or forgotten one, everything is new. Owned by the session
- * process's streams; call between chunks.
+ * Remembers which part of a session's history previously attached terminals have, so that attaching again sends
+ * only new lines. Each entry stores the position up to which the terminal's scrollback had the session's lines
+ * when it detached, and a hash of each line on its screen then: a line that has changed since is new to it. A
+ * terminal is identified by its client's description (`Attach.outer`); to an unknown or forgotten one, everything
+ * is new. Owned by the session process's streams; call between chunks.
  */
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import type { DisplayedProgram, Position } from "./displayed-content.ts";

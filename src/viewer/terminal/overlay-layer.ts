@@ -24,7 +24,7 @@ export interface TerminalDialog {
   draw(frame: Frame, ascii: boolean): Frame;
   /**
    * Handles a key, a click or a paste.
-   * @returns whether the dialog stays open, is closed, or is closed and the event goes to the picture below
+   * @returns whether the dialog stays open, closes, or closes and passes the event to the picture below
    */
   handleEvent(event: InputEvent, size: Size): "open" | "closed" | "passed";
   /** Queued input after its current operation. */

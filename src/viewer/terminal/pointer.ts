@@ -1,13 +1,14 @@
 /**
- * Mouse reports of one attached terminal, for the element under the pointer.
+ * Directs the mouse reports of one attached terminal to the element under the pointer.
  *
- * A report over a pane goes to its program if that requested such reports, in the program's own cells and encoding; a
- * button pressed in a pane belongs to that pane until its release. If wsh handles the mouse (`isOn`), a click selects
- * its pane, a drag of a border moves it, the wheel opens copy mode or sends arrow keys to a full-screen program, a drag
- * in a pane selects text, the right button opens the pane's menu, and the status line takes clicks.
+ * A report over a pane goes to its program if the program requested such reports, in the program's own cells and
+ * encoding; a button pressed in a pane belongs to that pane until its release. If wsh handles the mouse (`isOn`),
+ * a click selects its pane, a drag of a border moves it, the wheel opens copy mode or sends arrow keys to a
+ * full-screen program, a drag in a pane selects text, the right button opens the pane's menu, and the status line
+ * takes clicks.
  *
- * While a pane enters copy mode for a drag or the wheel, pointer movements are stored, as one position and one count of
- * rows, and follow.
+ * While a pane enters copy mode for a drag or the wheel, pointer movements are stored as one position and one
+ * count of rows, and are applied afterwards.
  */
 import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
 import { type DecodedMouse, decodeMouse, encodeReport } from "../../keys/mouse.ts";

@@ -1,13 +1,15 @@
 /**
- * How one attached terminal shows its session: by pass-through or rendered. Pass-through sends the program's bytes as
- * they were parsed, while its size is the session's, nothing is drawn over a program that it can show alone, and it
- * keeps up. Otherwise it gets the newest picture, at most at a screen's frame rate and as fast as its socket takes
- * them. Switches happen between two chunks, so nothing is lost or repeated. A slow client costs only its outbox here.
+ * Shows the session at one attached terminal: by pass-through or rendered. Pass-through sends the program's bytes
+ * chunk by chunk, after they were parsed, while the terminal has the session's size, shows one program with
+ * nothing drawn over it, and keeps up. Otherwise it gets the newest picture, at most at a screen's frame rate and
+ * as fast as its socket takes them. Switches happen between two chunks, so nothing is lost or repeated. A slow
+ * client costs only its outbox here.
  *
- * If the session process could open the person's terminal itself, the program's bytes go there without the client,
- * after the client has written everything passed through so far. During that time the client writes nothing: pictures
- * wait until the terminal has taken everything, and pass-through begins through the client again. The echo of a key is
- * written before it is parsed: in pass-through the next chunk omits it; beside a panel the next picture is compared.
+ * If the session process has opened the person's terminal itself, the program's bytes go there without the
+ * client, once the client has written everything passed through so far. Meanwhile the client writes nothing:
+ * pictures wait until the terminal has taken everything, and pass-through begins through the client again. The
+ * echo of a key is written before it is parsed: in pass-through the next chunk omits it; beside a panel the next
+ * picture is compared.
  */
 import { outerSize } from "../../compositor/panel-layout.ts";
 import { effectEvent, type OuterEffect } from "../../protocol/attach.ts";

@@ -111,7 +111,7 @@ export class FrameRenderer {
   }
 
   /**
-   * Whether these bytes may be sent, before they are parsed, to a terminal that shows the last update, since they will
+   * Whether these bytes may be sent, before they are parsed, to a terminal that shows the last update: they will
    * most likely be the only change. The result is compared with the next update's `typed`.
    */
   mayBeTyped(bytes: Uint8Array): boolean {

@@ -63,8 +63,8 @@ export class ScrollbackFeed {
   }
 
   /**
-   * The client's terminal was resized and moved its lines as the session did: lines that left the screen are already in
-   * its scrollback.
+   * Call when the client's terminal was resized and moved its lines as the session did: lines that left the
+   * screen are already in its scrollback.
    */
   skipMovedRows(): void {
     const { program } = this.content;

@@ -1,11 +1,12 @@
 /**
- * Keys of a person's terminal, read only once the client is known to hold it. A stream reads typed input as soon as it
- * arrives, and input meant for the shell of a stopped client could not be put back. So the kernel signals pending input
- * (fcntl(2), O_ASYNC), the owner is checked, and then it is read; nothing can be typed between check and read.
+ * Reads the keys of a person's terminal, but only after a check that the client holds it. A stream would read
+ * input as soon as it arrives, and input meant for the shell of a stopped client could not be put back. So the
+ * kernel signals pending input (fcntl(2), O_ASYNC), the owner is checked, and then it is read; nothing can be
+ * typed between check and read.
  *
- * One listener serves every terminal of the process; the signal is SIGURG, which by default does nothing. An echo takes
- * no longer than through a stream (measured: p50 33 to 74 µs in three runs, 60 to 73 by stream). Linux only. A hangup
- * sends no such signal: the terminal's controlling process gets SIGHUP.
+ * One listener serves every terminal of the process; the signal is SIGURG, which by default does nothing. An echo
+ * takes no longer than through a stream (measured: p50 33 to 74 µs in three runs, 60 to 73 by stream). Linux
+ * only. A hangup sends no such signal: the terminal's controlling process gets SIGHUP.
  */
 import { platform } from "../../platform/platform.ts";
 import { system } from "../../platform/system.ts";

@@ -1,6 +1,6 @@
 /**
- * The parts of one attached terminal besides the session's picture: the actions of its keys, its dialogs and messages,
- * and its copy mode. Ends with `close`.
+ * What one attached terminal has besides the session's picture: the actions of its keys, its dialogs and
+ * messages, and its copy mode. Ends with `close`.
  */
 import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";

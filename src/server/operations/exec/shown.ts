@@ -1,5 +1,5 @@
 /**
- * Commands that run in panes beside a person's pane, so that the person can watch them and keeps the focus. The first
+ * Runs commands in panes beside a person's pane, where the person can watch them and keeps the focus. The first
  * is to the right of the person's pane, the others are below it, with equal height.
  */
 import type { CallContext } from "../../../operations/call.ts";
