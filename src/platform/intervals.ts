@@ -35,6 +35,11 @@ const product = {
   ownerGrace: 60_000,
   /** Lifetime of a question for a password: as long as sudo waits for one. */
   passwordAsked: 300_000,
+  /**
+   * Between two looks at config.toml without a watch: a person waits so long at most, and 200 such sessions together wake
+   * a processor 20 times a second.
+   */
+  configPoll: 10_000,
   /** Between two checks whether that owner's process runs. */
   ownerLook: 10_000,
 };

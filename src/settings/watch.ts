@@ -1,19 +1,26 @@
 /**
  * Watches config.toml: its directory and, for a link, that of the target, since editors replace files. If the directory
- * does not exist, the one above it is watched. Nothing else wakes the process; for an unwatchable file, `wsh config
- * reload` reads it again.
+ * does not exist, the one above it is watched. Nothing else wakes the process, except at the kernel's limits of watches
+ * (Linux: 128 processes of an account): then the file is looked at from time to time, until a watch is free. For a file
+ * whose changes no system reports, `wsh config reload` reads it again.
  */
 import fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { errorCode } from "../base/errno.ts";
+import { intervals } from "../platform/intervals.ts";
 import { watchFile } from "../platform/watch.ts";
 
 /** Silence after which a change is complete, in ms: editors empty a file before they write it. */
 const SETTLE_MS = 100;
+/** Errors of a watch at a limit: of instances, or of watches. */
+const limitErrors: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOSPC"]);
 
 /** Calls `changed` when the file's content may be another one. Keeps no process alive. */
 export function watchConfig(path: string, changed: () => void): Disposable {
   let watchers: { readonly place: string; close(): void }[] = [];
   let timer: Timer | null = null;
+  /** Runs only while a watch is missing at a limit. */
+  let poll: Timer | null = null;
   let seen = fingerprint(path);
 
   function soon(): void {
@@ -37,21 +44,28 @@ export function watchConfig(path: string, changed: () => void): Disposable {
     const places = new Set(wanted.map(({ place }) => place));
     for (const watcher of watchers) if (!places.has(watcher.place)) watcher.close();
     watchers = watchers.filter(({ place }) => places.has(place));
+    let isLimited = false;
     for (const { place, directory, name } of wanted) {
       if (watchers.some((known) => known.place === place)) continue;
       try {
         const watcher = watchFile(directory, (file) => (file === null || file === name ? soon() : undefined), soon);
         watchers.push({ place, close: () => watcher.close() });
-      } catch {
-        // The system's watches are exhausted, or the directory may not be read.
+      } catch (error) {
+        // Any other error: the directory may not be read.
+        if (limitErrors.has(errorCode(error))) isLimited = true;
       }
     }
+    if (!isLimited) {
+      clearInterval(poll ?? undefined);
+      poll = null;
+    } else poll ??= setInterval(look, intervals.configPoll).unref();
   }
 
   follow();
   return {
     [Symbol.dispose]() {
       clearTimeout(timer ?? undefined);
+      clearInterval(poll ?? undefined);
       for (const watcher of watchers) watcher.close();
     },
   };

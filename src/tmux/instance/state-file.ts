@@ -43,11 +43,16 @@ export class StateFile {
   changed(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, LOOK_MS);
-    const watcher = fs.watch(this.instance.stateDir, () => resolve());
-    watcher.on("error", () => {});
+    let watcher: fs.FSWatcher | null = null;
+    try {
+      watcher = fs.watch(this.instance.stateDir, () => resolve());
+      watcher.on("error", () => {});
+    } catch {
+      // The system's watches are exhausted: the interval remains.
+    }
     return promise.finally(() => {
       clearTimeout(timer);
-      watcher.close();
+      watcher?.close();
     });
   }
 }
