@@ -11,7 +11,6 @@ import { directoryName } from "../platform/directory.ts";
 import { foregroundName } from "../platform/foreground.ts";
 import { present } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { Owner } from "../protocol/owner.ts";
 import { firstNumbers } from "../protocol/pane-numbers.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { PaneInfo, SessionState } from "../protocol/session.ts";
@@ -35,6 +34,7 @@ import type { StateLasting } from "./state/state-lifetime.ts";
 import { PaneText } from "./text/terminal-text.ts";
 import type { Chunk, PaneEvents, PaneOptions } from "./types.ts";
 import { Silence } from "./waiting/silence.ts";
+import { PaneWriter } from "./writer.ts";
 
 /** Typed input is rarely longer; a paste's answer is not an echo worth waiting for. */
 const KEY_BYTES = 16;
@@ -58,14 +58,12 @@ export class Pane {
   readonly text: PaneText;
   private readonly queryAnswers: QueryAnswers;
   private readonly childNonces = new Set<string>();
-  private lastTypedAt = Number.NEGATIVE_INFINITY;
-  lastSentAt = Number.NEGATIVE_INFINITY;
-  /** Owner of the newest API call that types; null: none, or an agent at an attached terminal has typed since. */
-  sentBy: Owner | null = null;
+  readonly writer: PaneWriter;
 
   constructor(private readonly options: PaneOptions) {
     this.clock = options.clock ?? systemClock;
     const { events, clock } = this;
+    this.writer = new PaneWriter(clock, options.owner);
     const first = firstNumbers(options.id, options.restored?.numbers);
     this.activity = new Activity(
       clock,
@@ -85,7 +83,7 @@ export class Pane {
         title: (title) => events.emit("title", title),
         cwd: () => events.emit("listed", undefined),
         alternate: (active) => events.emit("alternate", active),
-        clipboard: (selection, base64) => events.emit("clipboard", { selection, base64 }),
+        clipboard: (selection, base64) => this.handleCopy(selection, base64),
         attention: (attention) => events.emit("attention", attention),
         effect: (effect) => events.emit("effect", effect),
         reset: (reason) => events.emit("reset", reason),
@@ -240,7 +238,7 @@ export class Pane {
   async send(bytes: Uint8Array): Promise<void> {
     const { cookedLine } = this.commands;
     cookedLine.requireFits(bytes);
-    this.lastSentAt = this.clock.now();
+    this.writer.noteSent();
     this.agent.noteInput(bytes);
     this.commands.noteTyping(bytes);
     cookedLine.noteSent(bytes);
@@ -259,8 +257,7 @@ export class Pane {
    * @param byAgent the terminal is an AI agent's: its commands are not a person's, in histories and receipts too
    */
   typed(bytes: Uint8Array, flags: PtyFlags | null, byAgent = false): void {
-    if (byAgent) [this.lastSentAt, this.sentBy] = [this.clock.now(), null];
-    else this.lastTypedAt = this.clock.now();
+    this.writer.noteTyped(byAgent);
     this.agent.noteInput(bytes);
     this.commands.cookedLine.noteUncounted(bytes);
     this.program.noteTyping();
@@ -270,17 +267,6 @@ export class Pane {
     // Recorded before the answer is parsed, but not before it is shown.
     if (bytes.length <= KEY_BYTES && !hidesTypedText(flags)) this.program.withAnswer(note);
     else note();
-  }
-
-  /** The source of the newest input; null without any. */
-  get newestInputSource(): "person" | "api" | null {
-    if (Math.max(this.lastTypedAt, this.lastSentAt) === Number.NEGATIVE_INFINITY) return null;
-    return this.lastTypedAt >= this.lastSentAt ? "person" : "api";
-  }
-
-  /** A person at an attached terminal typed within the last `ms`. */
-  typedWithin(ms: number): boolean {
-    return this.clock.now() - this.lastTypedAt < ms;
   }
 
   /** Closes the pane: pending waits fail with `gone`, the program's terminal is closed. */
@@ -364,7 +350,7 @@ export class Pane {
     const { program, clock, activity, text, terminal, options } = this;
     const cwd = (): string | null => this.cwd;
     const noteSent = (): void => {
-      this.lastSentAt = this.clock.now();
+      this.writer.noteSent();
     };
     const target = createExecTarget({ program, terminal, options, activity, noteSent, commands: () => this.commands });
     const shellFile = options.shell.integration.active ? options.spawn.file : null;
@@ -431,6 +417,13 @@ export class Pane {
     if (!["running", "none"].includes(this.commands.log.phase)) return;
     this.text.noteErased(top);
     this.commands.noteErasedBelow(top);
+  }
+
+  /** A program's copy is its writer's: an AI agent could otherwise choose by it what a person pastes. */
+  private handleCopy(selection: string, base64: string): void {
+    const { current } = this.writer;
+    const agent = current?.kind === "agent" ? { agent: current.name } : {};
+    this.events.emit("clipboard", { selection, base64, ...agent });
   }
 
   private handleBell(): void {

@@ -4,6 +4,8 @@ import type { Clock } from "../base/clock.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
 import type { OuterEffect } from "../protocol/attach.ts";
 import type { CommandRecord } from "../protocol/commands.ts";
+import type { ClipboardCopy } from "../protocol/frame.ts";
+import type { Owner } from "../protocol/owner.ts";
 import type { NumbersBefore } from "../protocol/pane-numbers.ts";
 import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import type { ShellKind } from "../shell/plan.ts";
@@ -37,6 +39,8 @@ export interface PaneOptions {
   readonly newKey?: () => ChildKey;
   readonly shell: PaneShell;
   readonly profile: TerminalProfile;
+  /** Absent: unknown. */
+  readonly owner?: Owner | undefined;
   /** Whether programs' clipboard writes are kept from clients. */
   readonly hideClipboard: boolean;
   /** Whether programs' titles are kept from clients. */
@@ -95,7 +99,7 @@ export interface PaneEvents {
   bell: undefined;
   /** The program announced something, or reported progress. */
   attention: Attention;
-  clipboard: { readonly selection: string; readonly base64: string };
+  clipboard: ClipboardCopy;
   /** The next chunk has a sequence whose effect is not on the screen. */
   effect: OuterEffect;
   /** An agent has started, has ended, or has changed its state. */

@@ -9,6 +9,7 @@ import * as v from "valibot";
 import { defined } from "./defined.ts";
 import { integerBetween, integerFrom } from "./fields.ts";
 import {
+  ClipboardCopySchema,
   type Frame,
   type FrameEvents,
   type FrameModes,
@@ -88,7 +89,7 @@ export const FrameUpdateSchema = v.object({
   /** Absent when empty. */
   scrolled: v.optional(v.array(WireLineSchema)),
   bell: v.optional(v.literal(true)),
-  clipboard: v.optional(v.object({ selection: v.string(), base64: v.string() })),
+  clipboard: v.optional(ClipboardCopySchema),
   /**
    * Set if the session process has written to the terminal: the terminal already shows this frame (true), or its
    * content is unknown (false) and it is rendered completely. Absent if the terminal shows the client's last picture.

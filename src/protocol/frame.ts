@@ -8,6 +8,16 @@ import * as v from "valibot";
 import { integerBetween } from "./fields.ts";
 import type { Grid, Row } from "./grid.ts";
 
+/** A text that a program or a person has copied. */
+export const ClipboardCopySchema = v.object({
+  /** Selections of OSC 52: none, `c`, `s`, `p` and so on. */
+  selection: v.string(),
+  base64: v.string(),
+  /** The AI agent that typed into the pane last, or that made it; absent: another writer. */
+  agent: v.optional(v.string()),
+});
+export type ClipboardCopy = Readonly<v.InferOutput<typeof ClipboardCopySchema>>;
+
 /** Modes of the program that the outer terminal must have as well, since they determine its input. */
 export const FrameModesSchema = v.object({
   /** Whether the program is on its alternate screen. */
@@ -91,7 +101,7 @@ export interface FrameEvents {
   readonly scrolled: readonly Row[];
   readonly bell: boolean;
   /** Text for the clipboard (OSC 52), already allowed by policy. */
-  readonly clipboard: { readonly selection: string; readonly base64: string } | null;
+  readonly clipboard: ClipboardCopy | null;
 }
 
 export const noEvents: FrameEvents = { scrolled: [], bell: false, clipboard: null };

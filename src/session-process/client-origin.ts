@@ -23,7 +23,7 @@ export function findStartingSubmission(pane: Pane, submittedLines: SubmittedLine
   const isRunningSentCommand = running !== null && log.origin(running.id)?.sent != null;
   if (
     newestSubmission === null ||
-    pane.lastSentAt >= newestSubmission.submittedAt ||
+    pane.writer.sentAt >= newestSubmission.submittedAt ||
     (isRunningSentCommand && running.started_at >= newestSubmission.submittedWallTime)
   ) {
     throw new WshError(

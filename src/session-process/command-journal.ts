@@ -34,7 +34,7 @@ export function journalCommands(session: PaneSession, options: HistoryOptions): 
   const journaledCommands = new Map<number, JournaledCommand>();
   const { shell } = pane.integration();
   const shellHistory = new ShellHistory(pane.commands.log, {
-    isTypedByPerson: () => (pane.newestInputSource ?? (options.startedByProgram ? "api" : "person")) === "person",
+    isTypedByPerson: () => (pane.writer.source ?? (options.startedByProgram ? "api" : "person")) === "person",
     isPrivate: () => session.isPrivate,
     onBegin: (command) => {
       // The history may have been switched off since.

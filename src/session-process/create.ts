@@ -159,6 +159,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
           command: create.command === shellPlan.displayCommand ? shellPlan.displayCommand : null,
           integration: shellPlan.integration,
         },
+        owner,
         spool: spoolLimits(instance, settings, isPrivate),
         isRequested: create.tags.includes(EXEC_TAG),
         ...(replay === null ? {} : { restored: replay.restored }),

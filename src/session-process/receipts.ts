@@ -30,6 +30,7 @@ import type { Settings } from "../settings/table.ts";
 /** Number of the newest commands whose facts are kept. */
 const MAX_WITNESSED = 1_000;
 
+const unknownWriter: Owner = { kind: "program", name: "a caller" };
 const TREES_NOT_RECORDED = "trees are recorded with the setting receipt_trees = true";
 const NOT_SENT_BY_EXEC = "the tree before a command is recorded only if exec sends it";
 
@@ -46,8 +47,6 @@ interface WitnessedCommand {
 interface WitnessPort {
   readonly pane: Pane;
   readonly settings: Pick<Settings, "receipt_trees">;
-  /** Owner of the pane, who counts as the writer until someone types; absent: unknown. */
-  readonly paneOwner: Owner | undefined;
 }
 
 const witnesses = new WeakMap<Pane, Witness>();
@@ -161,7 +160,7 @@ export class Witness implements Disposable {
     this.offeredLine = null;
     const isSent = sent !== null && nextTyped !== null;
     const missing = { missing: settings.receipt_trees ? NOT_SENT_BY_EXEC : TREES_NOT_RECORDED };
-    const [by, before] = isSent ? [nextTyped.by, nextTyped.before] : [this.findWriter(), missing];
+    const [by, before] = isSent ? [nextTyped.by, nextTyped.before] : [pane.writer.current ?? unknownWriter, missing];
     // A person may add to the line before running it.
     const isOffered =
       !isSent && offeredLine !== null && pane.commands.log.get(id)?.command?.includes(offeredLine.line) === true;
@@ -171,14 +170,6 @@ export class Witness implements Disposable {
       if (this.witnessed.size <= MAX_WITNESSED) break;
       this.witnessed.delete(old);
     }
-  }
-
-  /** The writer of a command that exec did not send. */
-  private findWriter(): Owner {
-    const { pane, paneOwner } = this.port;
-    if (pane.newestInputSource === "person") return { kind: "person", name: "wsh" };
-    const program = { kind: "program", name: "a caller" } as const;
-    return (pane.newestInputSource === "api" ? pane.sentBy : paneOwner) ?? program;
   }
 
   private commandFinished({ id, cwd }: CommandRecord): void {

@@ -104,7 +104,7 @@ export class SessionProcess implements SessionParts, ServedSession {
     session.events.on("listed", () => this.reportWatching());
     arrangement.events.on("listed", () => arrangement.isSplit && session.events.emit("listed", undefined));
     arrangement.events.on("changed", ({ before, after }) => this.linkWindows(before, after));
-    arrangement.events.on("copied", ({ base64 }) => session.buffers.storeCopy(base64));
+    arrangement.events.on("copied", (copied) => session.buffers.storeCopy(copied));
     session.events.on("renamed", ({ new_name }) => {
       for (const { ownSession, adoptedBy } of this.localPanes.values())
         if (adoptedBy === null) ownSession.setName(new_name);

@@ -7,12 +7,15 @@
  * no one else's: without any of these, the limits are exceeded by the new one.
  */
 import type { BufferFiles, BufferHead, StoredBuffer } from "../instance/buffer-files.ts";
+import type { Caller } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
-import { isSameOwner, type Owner } from "../protocol/owner.ts";
+import type { ClipboardCopy } from "../protocol/frame.ts";
+import { agentOfCaller, isSameOwner, type Owner } from "../protocol/owner.ts";
 import { MAX_BUFFER_BYTES, MAX_BUFFERS, MAX_PASTE_BYTES, type PasteBuffer } from "../protocol/paste.ts";
 import { plural } from "../protocol/plural.ts";
 
 const NOTHING_COPIED = "nothing has been copied yet";
+const NAMED_ONLY = "every paste buffer has a name of its own: choose one by its name";
 const AGENTS_ONLY = "only AI agents have made paste buffers: choose one by its name";
 /** Characters of a buffer that lists show. */
 const EXCERPT_LENGTH = 80;
@@ -46,30 +49,16 @@ export class PasteBuffers {
     private readonly isPrivate: () => boolean,
   ) {}
 
-  /**
-   * The text that a paste takes.
-   * @param name absent: the newest copy without a given name; for a person, of those that no AI agent has made, since an
-   * agent could otherwise choose what the person types next
-   * @throws WshError buffer_not_found
-   */
-  forPaste(name: string | undefined, byAgent: boolean): PasteBuffer & { readonly text: string } {
-    if (name !== undefined || byAgent) return this.get(name);
-    const unnamed = this.entries().filter((each) => each.name === null);
-    const newest = unnamed.find((each) => !isAgents(each));
-    if (newest !== undefined) return this.get(nameOf(newest));
-    throw unnamed.length === 0 ? this.notFound(undefined) : new WshError("buffer_not_found", AGENTS_ONLY);
-  }
-
   /** The reason for a missing newest copy. */
   private get absence(): string {
-    return this.entries().length === 0
-      ? NOTHING_COPIED
-      : "every paste buffer has a name of its own: choose one by its name";
+    const all = this.entries();
+    if (all.length === 0) return NOTHING_COPIED;
+    return all.some(({ name }) => name === null) ? AGENTS_ONLY : NAMED_ONLY;
   }
 
-  /** The name of the newest copy without a given name. */
-  get newestName(): string | undefined {
-    const newest = this.findEntry();
+  /** The name of the newest copy of this caller, as `get` chooses it. */
+  newestName(by: Caller): string | undefined {
+    const newest = this.findEntry(undefined, by);
     return newest === undefined ? undefined : nameOf(newest);
   }
 
@@ -96,47 +85,47 @@ export class PasteBuffers {
     return summarise(made);
   }
 
-  /** A program or person has copied a text, in base64; overlong or empty text is ignored. */
-  storeCopy(base64: string): void {
+  /**
+   * A program, or the user of a terminal, has copied a text. An empty or overlong one is ignored, and any while nothing can
+   * be written.
+   */
+  storeCopy({ base64, agent }: ClipboardCopy): void {
     const text = Buffer.from(base64, "base64").toString();
-    if (text !== "") this.tryStore(text);
-  }
-
-  /** @returns whether the copy was stored: it is too long, or nothing can be written, otherwise */
-  tryStore(text: string): boolean {
+    if (text === "") return;
     try {
-      this.set({ text });
-      return true;
-    } catch {
-      return false;
-    }
+      this.set({ text, ...(agent === undefined ? {} : { owner: { kind: "agent", name: agent } }) });
+    } catch {}
   }
 
   list(): PasteBuffer[] {
     return this.entries().map(summarise);
   }
 
-  /** @param name absent: the newest one without a given name @throws WshError buffer_not_found */
-  get(name?: string): PasteBuffer & { readonly text: string } {
-    const buffer = this.requireEntry(name);
+  /**
+   * @param name absent: the newest copy without a given name; for callers that are no AI agent, of those that no AI agent
+   * has made, since an agent could otherwise choose what a person pastes, prints or deletes next
+   * @throws WshError buffer_not_found
+   */
+  get(name: string | undefined, by: Caller): PasteBuffer & { readonly text: string } {
+    const buffer = this.requireEntry(name, by);
     const text = this.textOf(buffer);
     if (text === null) throw this.notFound(name);
     return { ...summarise(buffer), text };
   }
 
   /** The owner of a buffer; null: a copy without a recorded owner; undefined: the buffer does not exist. */
-  ownerOf(name?: string): Owner | null | undefined {
-    return this.findEntry(name)?.owner;
+  ownerOf(name: string | undefined, by: Caller): Owner | null | undefined {
+    return this.findEntry(name, by)?.owner;
   }
 
   /** @throws WshError buffer_not_found if the session may not change it */
-  requireChangeable(name: string): void {
-    this.requireChangeableEntry(name);
+  requireChangeable(name: string, by: Caller): void {
+    this.requireChangeableEntry(name, by);
   }
 
   /** Replaces another buffer with the new name. @throws WshError buffer_not_found */
-  rename(name: string | undefined, to: string): PasteBuffer {
-    const buffer = this.requireChangeableEntry(name);
+  rename(name: string | undefined, to: string, by: Caller): PasteBuffer {
+    const buffer = this.requireChangeableEntry(name, by);
     for (const other of this.changeableNamed(to)) if (!isSame(other, buffer)) this.drop(other);
     const { bytes, at, owner } = buffer;
     const head: BufferHead = { name: to, bytes, at, owner };
@@ -147,8 +136,8 @@ export class PasteBuffers {
   }
 
   /** @throws WshError buffer_not_found */
-  remove(name?: string): PasteBuffer {
-    const buffer = this.requireChangeableEntry(name);
+  remove(name: string | undefined, by: Caller): PasteBuffer {
+    const buffer = this.requireChangeableEntry(name, by);
     this.drop(buffer);
     return summarise(buffer);
   }
@@ -161,19 +150,21 @@ export class PasteBuffers {
     return summarise(newest);
   }
 
-  private findEntry(name?: string): BufferEntry | undefined {
-    return this.entries().find((each) => (name === undefined ? each.name === null : nameOf(each) === name));
+  private findEntry(name: string | undefined, by: Caller): BufferEntry | undefined {
+    if (name !== undefined) return this.entries().find((each) => nameOf(each) === name);
+    const isAgent = agentOfCaller(by) !== null;
+    return this.entries().find((each) => each.name === null && (isAgent || !isAgents(each)));
   }
 
-  private requireEntry(name?: string): BufferEntry {
-    const buffer = this.findEntry(name);
+  private requireEntry(name: string | undefined, by: Caller): BufferEntry {
+    const buffer = this.findEntry(name, by);
     if (buffer !== undefined) return buffer;
     throw this.notFound(name);
   }
 
   /** @throws WshError buffer_not_found, also for a buffer that others share with a private session */
-  private requireChangeableEntry(name?: string): BufferEntry {
-    const buffer = this.requireEntry(name);
+  private requireChangeableEntry(name: string | undefined, by: Caller): BufferEntry {
+    const buffer = this.requireEntry(name, by);
     if (this.isChangeable(buffer)) return buffer;
     throw new WshError(
       "buffer_not_found",

@@ -132,23 +132,23 @@ async function filesOf(instance: Instance): Promise<Call> {
   const buffers = new PasteBuffers(new BufferFiles(instance), () => false);
   const { values } = await settingsOf(instance);
   const requireOwnBuffer = (name: string | undefined): void => {
-    const owner = buffers.ownerOf(name);
+    const owner = buffers.ownerOf(name, cliCaller);
     if (owner !== undefined && owner?.name !== ownerOf(cliCaller).name) requireNoAgent(values, cliCaller, "wsh buffer");
   };
   const calls: { [N in BufferOperation]: (input: OperationInput<N>) => OperationOutput<N> } = {
     "buffer.list": () => buffers.list(),
-    "buffer.get": ({ buffer }) => buffers.get(buffer),
+    "buffer.get": ({ buffer }) => buffers.get(buffer, cliCaller),
     "buffer.set": ({ buffer: name, text, append }) => {
       if (name !== undefined) requireOwnBuffer(name);
       return buffers.set({ text, name, append, owner: ownerOf(cliCaller) });
     },
     "buffer.rename": ({ buffer, new_name }) => {
       for (const name of [buffer, new_name]) requireOwnBuffer(name);
-      return buffers.rename(buffer, new_name);
+      return buffers.rename(buffer, new_name, cliCaller);
     },
     "buffer.delete": ({ buffer, all }) => {
       for (const each of all === true ? buffers.list() : [{ name: buffer }]) requireOwnBuffer(each.name);
-      return all === true ? buffers.clear() : buffers.remove(buffer);
+      return all === true ? buffers.clear() : buffers.remove(buffer, cliCaller);
     },
   };
   return async (name, input) => calls[name](input);

@@ -68,11 +68,12 @@ export const sessionHandlers: SessionHandlers = {
     return { ...person, noticed: person.noticed === true && !isPrivate && exit === null };
   },
   "buffer.list": ({ buffers }) => buffers.list(),
-  "buffer.get": ({ buffers }, { buffer }) => buffers.get(buffer),
+  "buffer.get": ({ buffers }, { buffer }, { caller }) => buffers.get(buffer, caller),
   "buffer.set": ({ buffers }, { buffer: name, text, append }, { caller }) =>
     buffers.set({ text, name, append, owner: ownerOf(caller) }),
-  "buffer.rename": ({ buffers }, { buffer, new_name }) => buffers.rename(buffer, new_name),
-  "buffer.delete": ({ buffers }, { buffer, all }) => (all === true ? buffers.clear() : buffers.remove(buffer)),
+  "buffer.rename": ({ buffers }, { buffer, new_name }, { caller }) => buffers.rename(buffer, new_name, caller),
+  "buffer.delete": ({ buffers }, { buffer, all }, { caller }) =>
+    all === true ? buffers.clear() : buffers.remove(buffer, caller),
 };
 
 function partyOf(caller: Caller): Party {

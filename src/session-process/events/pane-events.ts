@@ -152,7 +152,7 @@ class StateWatch implements Disposable {
   private check(now: number): void {
     const { pane, state: was } = this;
     this.state = pane.state();
-    const driven = pane.newestInputSource === "api" ? { driven: true } : {};
+    const driven = pane.writer.source === "api" ? { driven: true } : {};
     if (this.state !== was) this.record({ event: "state_changed", state: this.state, was, ...driven });
     this.options.stateChecked(this.state);
     this.checkPorts();

@@ -53,8 +53,7 @@ export class PasswordPrompter {
     }
     const agent = this.drivingAgent;
     const hasGivenUp = this.wrongAttempts >= MAX_ATTEMPTS || (this.lastEnd !== null && this.lastEnd !== "answered");
-    if (this.pending === null && !hasGivenUp && agent !== null && pane.newestInputSource !== "person")
-      void this.ask(agent);
+    if (this.pending === null && !hasGivenUp && agent !== null && pane.writer.source !== "person") void this.ask(agent);
   }
 
   /** Call when the pane has moved to another session, which then shows the question. */

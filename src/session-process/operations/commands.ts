@@ -346,7 +346,7 @@ function getStatus(pane: Pane): OperationOutput<"status.get"> {
     title: terminal.title,
     idle_ms: pane.activity.idleMs(),
     last_command: pane.commands.log.last(),
-    human_typing: pane.typedWithin(TYPING_WINDOW_MS),
+    human_typing: pane.writer.typedWithin(TYPING_WINDOW_MS),
     modes: {
       alternate_screen: terminal.alternate,
       bracketed_paste: modes.bracketedPaste,

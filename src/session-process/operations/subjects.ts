@@ -9,6 +9,7 @@ import { hearsKeys, leaveFor } from "../../operations/rights.ts";
 import { addressesPane, isForPane } from "../../operations/routing.ts";
 import { findOperation, type OperationName } from "../../operations/table.ts";
 import { foregroundName } from "../../platform/foreground.ts";
+import type { Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { quoted, visibleJson } from "../../protocol/harmless-text.ts";
 import { parseTarget } from "../../protocol/names.ts";
@@ -124,7 +125,7 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
     const own = session.isPrivate ? [session.owner] : [];
     if (access === "observe") return own;
     const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
-    return [...own, ...typedInto, ...bufferOwners(session.buffers, op, input)];
+    return [...own, ...typedInto, ...bufferOwners(session.buffers, op, input, caller)];
   }
   if (op === "agent.report" && isOwnReport(parts, { caller, input }, pane)) return [];
   if (isPane || affects === "pane") return ownersOf([pane]);
@@ -182,23 +183,28 @@ function affectedBy(op: string): Pick<Operation, "access"> & { readonly affects?
 }
 
 /** Owners of the paste buffers that are changed or deleted: a person's copies have no recorded owner. */
-function bufferOwners(buffers: PasteBuffers, op: string, input: unknown): (Owner | null)[] {
+function bufferOwners(buffers: PasteBuffers, op: string, input: unknown, by: Caller): (Owner | null)[] {
   const { buffer, new_name, delete: deletes, all } = parse(BufferSchema, input);
-  if (all === true) return buffers.list().map(({ name }) => buffers.ownerOf(name) ?? null);
+  if (all === true) return buffers.list().map(({ name }) => buffers.ownerOf(name, by) ?? null);
   const changes = op === "buffer.paste" ? deletes === true : op !== "buffer.set" || buffer !== undefined;
   const named = [...(changes ? [buffer] : []), ...(new_name === undefined ? [] : [new_name])];
-  return named.map((name) => buffers.ownerOf(name)).filter((owner) => owner !== undefined);
+  return named.map((name) => buffers.ownerOf(name, by)).filter((owner) => owner !== undefined);
 }
 
 /**
  * The objects of a request in words: where it acts, and the buffers that it names. Not the text that the call itself
  * contains.
  */
-function describeSubject(parts: SessionParts, { op, input }: PeerRequest, id: string, isPane: boolean): string[] {
+function describeSubject(
+  parts: SessionParts,
+  { op, input, caller }: PeerRequest,
+  id: string,
+  isPane: boolean,
+): string[] {
   const { session, localPanes, arrangement, content } = parts;
   const { windows, panes } = arrangement.state;
   const isBuffers = op.startsWith("buffer.");
-  const buffers = isBuffers ? describeBuffers(session.buffers, op, input) : [];
+  const buffers = isBuffers ? describeBuffers(session.buffers, op, input, caller) : [];
   if (isBuffers && op !== "buffer.paste") return buffers;
   if (!isPane && (affectedBy(op).affects === "session" || !isOfLayout(op))) {
     const all = Object.keys(panes).length;
@@ -218,10 +224,15 @@ function describeSubject(parts: SessionParts, { op, input }: PeerRequest, id: st
 }
 
 /** What a permission given once depends on: it must be the same when the call begins. */
-function stateFingerprint(parts: SessionParts, { op, input }: PeerRequest, pane: string, isPane: boolean): string {
+function stateFingerprint(
+  parts: SessionParts,
+  { op, input, caller }: PeerRequest,
+  pane: string,
+  isPane: boolean,
+): string {
   const { session, arrangement, localPanes, sessionNumber } = parts;
   const { state } = arrangement;
-  const buffers = op.startsWith("buffer.") ? describeBuffers(session.buffers, op, input) : [];
+  const buffers = op.startsWith("buffer.") ? describeBuffers(session.buffers, op, input, caller) : [];
   const window = isOfLayout(op) && state.panes[pane] !== undefined ? windowWith(state, pane) : null;
   const { affects } = affectedBy(op);
   const isOne = window === null || affects === "pane";
@@ -234,15 +245,15 @@ function stateFingerprint(parts: SessionParts, { op, input }: PeerRequest, pane:
 }
 
 /** The buffers that a request reads, changes or deletes; of a pasted one the whole text. */
-function describeBuffers(buffers: PasteBuffers, op: string, input: unknown): string[] {
+function describeBuffers(buffers: PasteBuffers, op: string, input: unknown, by: Caller): string[] {
   const { buffer, new_name, all } = parse(BufferSchema, input);
   const listed = buffers.list();
   if (all === true) return [`all ${plural(listed.length, "paste buffer")}`];
-  const named = buffer ?? (op === "buffer.set" || op === "buffer.list" ? undefined : buffers.newestName);
+  const named = buffer ?? (op === "buffer.set" || op === "buffer.list" ? undefined : buffers.newestName(by));
   return [named, new_name].flatMap((name) => {
     const found = listed.find((each) => each.name === name);
     if (found === undefined) return [];
-    const text = op === "buffer.paste" ? buffers.get(found.name).text : found.begins;
+    const text = op === "buffer.paste" ? buffers.get(found.name, by).text : found.begins;
     return [`buffer ${quoted(found.name)}, which contains ${visibleJson(text)}`];
   });
 }

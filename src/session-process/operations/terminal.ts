@@ -5,7 +5,6 @@
 import { isText, unreadReason } from "../../pane/state/reading.ts";
 import { joinInput } from "../../pane/submits.ts";
 import { requireOwnCursor } from "../../pane/text/own-cursor.ts";
-import { agentOfCaller } from "../../protocol/owner.ts";
 import { cleanPaste } from "../../protocol/pasted-text.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
 import { quote } from "../../shell/quoting.ts";
@@ -62,12 +61,12 @@ export const terminalHandlers: Pick<
   },
   "buffer.paste": async (pane, { buffer, delete: deletes }, { buffers, caller }) => {
     pane.requireRunning();
-    const { text, ...pasted } = buffers.forPaste(buffer, agentOfCaller(caller) !== null);
-    if (deletes) buffers.requireChangeable(pasted.name);
+    const { text, ...pasted } = buffers.get(buffer, caller);
+    if (deletes) buffers.requireChangeable(pasted.name, caller);
     const typed = decodeFor(pane, { data: cleanPaste(text), encoding: "utf8", submit: false, paste: true });
     pane.commands.cookedLine.requireFits(joinInput(typed));
     await typeInto(pane, typed);
-    if (deletes) buffers.remove(pasted.name);
+    if (deletes) buffers.remove(pasted.name, caller);
     return pasted;
   },
   "image.paste": async (pane, { data, format }, { storeImage }) => {

@@ -12,6 +12,7 @@ import type { Layout } from "../../compositor/panel-layout.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
 import type { OuterEffect } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { ClipboardCopy } from "../../protocol/frame.ts";
 import type { EventDetails } from "../../protocol/recorded-events.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Placement } from "../../session/layout/cells.ts";
@@ -57,7 +58,7 @@ interface ArrangementEvents {
   resizing: string;
   reset: string;
   rang: string;
-  copied: { readonly pane: string; readonly selection: string; readonly base64: string };
+  copied: ClipboardCopy & { readonly pane: string };
   /** The layout, the focus or a size has changed: positions must be recomputed. */
   placed: undefined;
   /** Lists may show a change. Runs for every changed pane. */

@@ -10,6 +10,7 @@ import { composeFrame } from "../../compositor/compose.ts";
 import { toFrameModes } from "../../compositor/frame-modes.ts";
 import { KeyTables } from "../../keys/tables.ts";
 import type { Pane } from "../../pane/pane.ts";
+import { AGENT_AT_TERMINAL } from "../../pane/writer.ts";
 import type { TerminalColors } from "../../protocol/attach.ts";
 import { type CopyModeInput, CopyModeInputSchema } from "../../protocol/copy-mode.ts";
 import { present } from "../../protocol/defined.ts";
@@ -388,7 +389,8 @@ export class LocalPane implements PlacedPane {
     return new PaneCopyMode(this.content, 0, {
       changed: () => this.changedPicture(),
       copied: (text) => {
-        this.port?.copied({ selection: "c", base64: Buffer.from(text).toString("base64") });
+        const agent = this.byAgent ? { agent: AGENT_AT_TERMINAL } : {};
+        this.port?.copied({ selection: "c", base64: Buffer.from(text).toString("base64"), ...agent });
         this.overlayLayer.say(describeCopy(text));
       },
       say: (text) => this.overlayLayer.say(text),

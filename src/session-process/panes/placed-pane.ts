@@ -2,7 +2,7 @@
 import type { AgentInfo } from "../../protocol/agent.ts";
 import type { OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
-import type { Frame, FrameModes } from "../../protocol/frame.ts";
+import type { ClipboardCopy, Frame, FrameModes } from "../../protocol/frame.ts";
 import type { Owner } from "../../protocol/owner.ts";
 import type { EventDetails } from "../../protocol/recorded-events.ts";
 import type { PaneInfo, SessionInfo } from "../../protocol/session.ts";
@@ -85,7 +85,7 @@ export interface PlacedPaneEvents {
   rang(): void;
   /** Its output contains a sequence with an effect besides drawing. */
   effect(effect: OuterEffect): void;
-  copied(clipboard: { readonly selection: string; readonly base64: string }): void;
+  copied(clipboard: ClipboardCopy): void;
   /** The pane's entry in lists may have changed. */
   listed(): void;
   /** The AI agent in it has changed; null: it is gone. */

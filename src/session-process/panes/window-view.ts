@@ -88,9 +88,7 @@ export class WindowView implements DisplayedContent {
       events.on("placed", () => this.positionsChanged()),
       events.on("settled", () => this.updateTexts()),
       events.on("rang", (pane) => this.rings(pane) && this.notifyListeners((listener) => listener.bell())),
-      events.on("copied", ({ selection, base64 }) =>
-        this.notifyListeners((listener) => listener.clipboard({ selection, base64 })),
-      ),
+      events.on("copied", ({ pane: _, ...copied }) => this.notifyListeners((listener) => listener.clipboard(copied))),
     ];
   }
 

@@ -1,4 +1,5 @@
 /** The paste buffers as a list of the switcher: Enter pastes the chosen one. */
+import type { Caller } from "../../protocol/caller.ts";
 import type { PasteBuffers } from "../../session/paste-buffers.ts";
 import type { SwitcherSource } from "./destinations.ts";
 
@@ -7,7 +8,7 @@ const PREVIEW_LINES = 500;
 /** Characters of the text beside a buffer's name. */
 const DESCRIPTION_CHARS = 28;
 
-export function buffersSource(buffers: PasteBuffers): SwitcherSource {
+export function buffersSource(buffers: PasteBuffers, by: Caller): SwitcherSource {
   return {
     title: "Paste buffers, the newest first",
     emptyText: "nothing has been copied yet",
@@ -25,8 +26,8 @@ export function buffersSource(buffers: PasteBuffers): SwitcherSource {
         name,
         description: begins.trim().replace(/\s+/g, " ").slice(0, DESCRIPTION_CHARS),
       })),
-    preview: async ({ target }) => buffers.get(target).text.split("\n", PREVIEW_LINES),
-    close: async ({ target }) => void buffers.remove(target),
-    rename: async ({ target }, name) => void buffers.rename(target, name),
+    preview: async ({ target }) => buffers.get(target, by).text.split("\n", PREVIEW_LINES),
+    close: async ({ target }) => void buffers.remove(target, by),
+    rename: async ({ target }, name) => void buffers.rename(target, name, by),
   };
 }

@@ -121,7 +121,7 @@ export class AttachedTerminal implements Viewer {
     this.report = mayRecord ? (event) => peer.send(messageTypes.event, event) : null;
     const { settings } = policy;
     this.mouse = new MousePolicy(settings, this, shownContent, session);
-    this.copies = new Copies(session, peer, {
+    this.copies = new Copies(session, peer, caller, {
       viewer: this.id,
       hasClientClipboard: attach.copies && !this.readOnly,
       storesCopies: !attach.composed && !this.readOnly && caller.only === undefined,

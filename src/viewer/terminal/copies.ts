@@ -2,17 +2,16 @@
  * Sends the copies of programs and of the person at one terminal to their destinations. A client that writes the
  * system's clipboard itself and falls behind gets only the newest copy when it reads again.
  */
+import type { Caller } from "../../protocol/caller.ts";
+import { present } from "../../protocol/defined.ts";
+import type { ClipboardCopy } from "../../protocol/frame.ts";
 import { messageTypes } from "../../protocol/messages.ts";
+import { agentOfCaller } from "../../protocol/owner.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
 
 /** Selections of OSC 52 that include the clipboard: none, `c`, `s`; not X11's primary selection alone. */
 const clipboardSelections = /^$|[cs]/;
-
-interface ClipboardCopy {
-  readonly selection: string;
-  readonly base64: string;
-}
 
 interface CopiesOptions {
   readonly viewer: number;
@@ -20,7 +19,7 @@ interface CopiesOptions {
   readonly hasClientClipboard: boolean;
   /** Whether programs' clipboard writes reach the terminal. */
   mayProgramsCopy(): boolean;
-  /** Whether the session stores the person's copies. */
+  /** Whether the session stores copies made in copy mode. */
   readonly storesCopies: boolean;
   /** The copy is sent to the terminal with its next picture. */
   sendWithPicture(copied: ClipboardCopy): void;
@@ -32,6 +31,8 @@ export class Copies {
   constructor(
     private readonly session: Session,
     private readonly peer: Peer,
+    /** The user of the terminal. */
+    private readonly caller: Caller,
     private readonly options: CopiesOptions,
   ) {}
 
@@ -44,11 +45,14 @@ export class Copies {
       this.queueForClient(copied.base64);
   }
 
-  /** The person has copied text in copy mode. */
+  /** Text was copied in copy mode. */
   copyFromPerson(text: string): void {
+    const { storesCopies, sendWithPicture } = this.options;
+    const agent = agentOfCaller(this.caller);
     const base64 = Buffer.from(text).toString("base64");
-    if (this.options.storesCopies) this.session.buffers.tryStore(text);
-    this.options.sendWithPicture({ selection: "c", base64 });
+    const copied = { selection: "c", base64, ...present({ agent }) };
+    if (storesCopies) this.session.buffers.storeCopy(copied);
+    sendWithPicture(copied);
     this.queueForClient(base64);
   }
 

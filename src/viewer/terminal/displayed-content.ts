@@ -8,7 +8,7 @@ import type { Layout } from "../../compositor/panel-layout.ts";
 import type { OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
-import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
+import type { ClipboardCopy, FrameModes, FramePlaces } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
 import type { LastingChange } from "../../protocol/lasting-changes.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -35,7 +35,7 @@ export interface DisplayListener {
   /** The picture was rebuilt, in another size or from the start. */
   reset(): void;
   bell(): void;
-  clipboard(copied: { readonly selection: string; readonly base64: string }): void;
+  clipboard(copied: ClipboardCopy): void;
   /**
    * A program's next chunk makes a terminal do something besides drawing. @param program null: it runs in another
    * process

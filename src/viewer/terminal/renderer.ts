@@ -11,7 +11,7 @@ import { ReusableFrame } from "../../compositor/last-frame.ts";
 import { drawNotice, handedOverNotice, keyboardCapturedText } from "../../compositor/notices.ts";
 import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
 import { withoutColors } from "../../compositor/theme.ts";
-import type { Frame, FramePlaces, PanePlace } from "../../protocol/frame.ts";
+import type { ClipboardCopy, Frame, FramePlaces, PanePlace } from "../../protocol/frame.ts";
 import { encodeFrame, type FrameUpdate, typedInPlace } from "../../protocol/frame-codec.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
 import { isPlain, isPrintable } from "../../protocol/plain-bytes.ts";
@@ -68,7 +68,7 @@ export class FrameRenderer {
   /** Whether the program's next output would appear in the plain style and unaltered: verified, and unchanged since. */
   private plain = false;
   private bell = false;
-  private clipboard: { readonly selection: string; readonly base64: string } | null = null;
+  private clipboard: ClipboardCopy | null = null;
 
   constructor(
     private readonly session: Session,
@@ -84,7 +84,7 @@ export class FrameRenderer {
     this.bell = true;
   }
 
-  copied(clipboard: { readonly selection: string; readonly base64: string }): void {
+  copied(clipboard: ClipboardCopy): void {
     this.clipboard = clipboard;
   }
 

@@ -9,7 +9,6 @@ import type { Answer } from "../../protocol/ask-result.ts";
 import type { BoundKey } from "../../protocol/attach.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { agentOfCaller } from "../../protocol/owner.ts";
 import { cleanPaste, pasteBytes } from "../../protocol/pasted-text.ts";
 import type { Question } from "../../protocol/question.ts";
 import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/destinations.ts";
@@ -275,7 +274,7 @@ export class ViewOperations {
     const { buffers } = this.port.session;
     requireAllSessions(this.port.by, "view.buffers");
     const { buffersSource } = await import("../switcher/buffers.ts");
-    await this.openSwitcher(buffersSource(buffers), async ({ target }) => this.paste(target));
+    await this.openSwitcher(buffersSource(buffers, this.port.by.caller), async ({ target }) => this.paste(target));
   }
 
   /** @param go the action of Enter on a row */
@@ -302,7 +301,7 @@ export class ViewOperations {
   private paste(name: string | undefined): void {
     const { port } = this;
     requireAllSessions(port.by, "view.paste");
-    const { text } = port.session.buffers.forPaste(name, agentOfCaller(port.by.caller) !== null);
+    const { text } = port.session.buffers.get(name, port.by.caller);
     if (!port.readOnly) port.sendInput(pasteBytes(cleanPaste(text), port.content.modes.bracketedPaste));
   }
 }

@@ -17,7 +17,7 @@ function scene() {
     cancel: async () => {},
     countPeople: async () => 1,
   };
-  const pane = { id: "@1", newestInputSource: "agent", secrets: { prompt: () => null } } as unknown as Pane;
+  const pane = { id: "@1", writer: { source: "api" }, secrets: { prompt: () => null } } as unknown as Pane;
   return { asked, passwords: new PasswordPrompter({ pane, questions: () => questions }, "claude") };
 }
 

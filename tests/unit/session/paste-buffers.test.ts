@@ -8,6 +8,9 @@ import { BufferNameSchema, MAX_BUFFERS } from "../../../src/protocol/paste.ts";
 import { PasteBuffers } from "../../../src/session/paste-buffers.ts";
 import { testInstance } from "../../support/registry.ts";
 
+const person = { kind: "cli", id: "cli:1", name: "wsh", connected: true } as const;
+const agent = { ...person, agent: "claude" };
+
 function shared() {
   const place = testInstance();
   const { instance, env, dir } = place;
@@ -27,27 +30,46 @@ test("where each one has been given a name, there is no newest copy, and the rea
   using place = shared();
   const buffers = place.open();
   buffers.set({ text: "a" });
-  buffers.rename(undefined, "mine");
-  expect(() => buffers.get()).toThrow("every paste buffer has a name of its own");
-  expect(() => buffers.remove()).toThrow("every paste buffer has a name of its own");
-  buffers.remove("mine");
-  expect(() => buffers.get()).toThrow("nothing has been copied yet");
+  buffers.rename(undefined, "mine", person);
+  expect(() => buffers.get(undefined, person)).toThrow("every paste buffer has a name of its own");
+  expect(() => buffers.remove(undefined, person)).toThrow("every paste buffer has a name of its own");
+  buffers.remove("mine", person);
+  expect(() => buffers.get(undefined, person)).toThrow("nothing has been copied yet");
 });
 
-test("a person's paste takes no copy of an agent, unless it is chosen; an agent's takes the newest", () => {
+test("without a name, a person's call uses no copy of an agent; an agent's call uses the newest", () => {
   using place = shared();
   const buffers = place.open();
   const owner = { kind: "agent", name: "claude" } as const;
   buffers.set({ text: "theirs", owner });
-  expect(() => buffers.forPaste(undefined, false)).toThrow("only AI agents have made paste buffers: choose one by");
+  expect(() => buffers.get(undefined, person)).toThrow("only AI agents have made paste buffers: choose one by");
   // The same text, copied by a person, is the person's.
   buffers.set({ text: "theirs" });
   expect(buffers.list().length).toBe(2);
   buffers.set({ text: "mine" });
   const { name } = buffers.set({ text: "rm -rf x", owner });
-  expect(buffers.forPaste(undefined, false).text).toBe("mine");
-  expect(buffers.forPaste(name, false).text).toBe("rm -rf x");
-  expect(buffers.forPaste(undefined, true).text).toBe("rm -rf x");
+  expect(buffers.get(undefined, person).text).toBe("mine");
+  expect(buffers.get(name, person).text).toBe("rm -rf x");
+  expect(buffers.get(undefined, agent).text).toBe("rm -rf x");
+  expect([buffers.newestName(person), buffers.newestName(agent)]).toEqual(["buffer2", name]);
+  expect([buffers.ownerOf(undefined, person), buffers.ownerOf(undefined, agent)]).toEqual([null, owner]);
+  expect(buffers.rename(undefined, "named", person).name).toBe("named");
+  expect(buffers.remove(undefined, person).begins).toBe("theirs");
+  for (const use of [() => buffers.remove(undefined, person), () => buffers.rename(undefined, "x", person)])
+    expect(use).toThrow("only AI agents have made paste buffers: choose one by");
+  expect(buffers.remove(undefined, agent).name).toBe(name);
+});
+
+test("a program's copy is that of the agent which drives it", () => {
+  using place = shared();
+  const buffers = place.open();
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  buffers.storeCopy({ selection: "c", base64: base64("a person's") });
+  buffers.storeCopy({ selection: "c", base64: base64("an agent's"), agent: "claude" });
+  buffers.storeCopy({ selection: "c", base64: "" });
+  expect(buffers.list()).toHaveLength(2);
+  expect(buffers.get(undefined, person).text).toBe("a person's");
+  expect(buffers.ownerOf(undefined, agent)).toEqual({ kind: "agent", name: "claude" });
 });
 
 test("an agent's buffers push out none of people's, under whatever names, and are the first to go", () => {
@@ -79,24 +101,24 @@ test("copies have numbers, given names replace, and a number is not assigned twi
   using place = shared();
   const { open, names } = place;
   const buffers = open();
-  expect(() => buffers.forPaste(undefined, false)).toThrow("nothing has been copied yet");
-  expect(() => buffers.get()).toThrow("nothing has been copied yet");
+  expect(() => buffers.get(undefined, person)).toThrow("nothing has been copied yet");
+  expect(() => buffers.get(undefined, person)).toThrow("nothing has been copied yet");
   buffers.set({ text: "a" });
   buffers.set({ text: "b" });
   expect(buffers.set({ text: "b" }).name).toBe("buffer1");
-  buffers.remove();
+  buffers.remove(undefined, person);
   expect(buffers.set({ text: "c" }).name).toBe("buffer2");
   buffers.set({ text: "first", name: "mine" });
   buffers.set({ text: " second", name: "mine", append: true });
-  expect(open().get("mine").text).toBe("first second");
-  expect(open().forPaste(undefined, false).text).toBe("c");
-  buffers.rename("mine", "buffer9");
+  expect(open().get("mine", person).text).toBe("first second");
+  expect(open().get(undefined, person).text).toBe("c");
+  buffers.rename("mine", "buffer9", person);
   expect(names()).toEqual(["buffer9", "buffer2", "buffer0"]);
   for (let n = 5; n < 12; n++) buffers.set({ text: `copy ${n}` });
-  expect(buffers.get("buffer9").text).toBe("first second");
+  expect(buffers.get("buffer9", person).text).toBe("first second");
   expect(new Set(names()).size).toBe(names().length);
-  buffers.rename("buffer0", "buffer9");
-  expect(buffers.get("buffer9").text).toBe("a");
+  buffers.rename("buffer0", "buffer9", person);
+  expect(buffers.get("buffer9", person).text).toBe("a");
   const [composed, decomposed] = ["\u00fc", "u\u0308"];
   expect(v.parse(BufferNameSchema, decomposed)).toBe(composed);
 });
@@ -109,14 +131,14 @@ test("the oldest are evicted first, and those with a given name last; a session'
   for (let n = 0; n < 60; n++) buffers.set({ text: `copy ${n}` });
   expect(names()).toHaveLength(50);
   expect(names()).toContain("named");
-  expect(buffers.forPaste(undefined, false).text).toBe("copy 59");
+  expect(buffers.get(undefined, person).text).toBe("copy 59");
   for (let n = 0; n < 9; n++) buffers.set({ text: `${n}`.repeat(1024 * 1024) });
   expect(names().length).toBeLessThan(9);
   expect(() => buffers.set({ text: "x".repeat(1024 * 1024 + 1) })).toThrow("at most 1048576");
   expect(fs.readdirSync(files()).length).toBeLessThan(10);
   const alone = open(true);
   alone.set({ text: "secret" });
-  expect(alone.forPaste(undefined, false).text).toBe("secret");
+  expect(alone.get(undefined, person).text).toBe("secret");
   expect(alone.list().length).toBe(names().length + 1);
   expect(buffers.list().some(({ begins }) => begins.includes("secret"))).toBe(false);
   for (const name of fs.readdirSync(files())) {
@@ -133,17 +155,21 @@ test("a private session changes none of the buffers that others share", () => {
   buffers.set({ text: "copy" });
   const before = buffers.list();
   alone.set({ text: " and mine", name: "x", append: true });
-  expect(alone.get("x").text).toBe("theirs and mine");
+  expect(alone.get("x", person).text).toBe("theirs and mine");
   alone.set({ text: "mine", name: "y" });
-  alone.rename("y", "buffer0");
-  expect(alone.get("buffer0").text).toBe("mine");
+  alone.rename("y", "buffer0", person);
+  expect(alone.get("buffer0", person).text).toBe("mine");
   for (let n = 0; n < 60; n++) alone.set({ text: `${n}` });
   alone.clear();
   expect(buffers.list()).toEqual(before);
-  for (const change of [() => alone.remove(), () => alone.remove("x"), () => alone.rename("x", "z")])
+  for (const change of [
+    () => alone.remove(undefined, person),
+    () => alone.remove("x", person),
+    () => alone.rename("x", "z", person),
+  ])
     expect(change).toThrow("a private one does not change it");
   expect(() => alone.clear()).toThrow("nothing has been copied yet");
-  expect(alone.get("x").text).toBe("theirs");
+  expect(alone.get("x", person).text).toBe("theirs");
   expect(names()).toEqual(before.map(({ name }) => name));
 });
 

@@ -1,0 +1,51 @@
+/**
+ * The writer of a pane: who typed into it last, a person at an attached terminal or a caller. Until someone types, it is
+ * the pane's owner. Commands in receipts and histories, and copies that programs make, are attributed to it.
+ */
+import type { Clock } from "../base/clock.ts";
+import type { Owner } from "../protocol/owner.ts";
+
+const NEVER = Number.NEGATIVE_INFINITY;
+const person: Owner = { kind: "person", name: "wsh" };
+/** The name of an agent that attached a terminal: its keys do not name it. */
+export const AGENT_AT_TERMINAL = "at an attached terminal";
+
+export class PaneWriter {
+  private typedAt = NEVER;
+  /** Time of the newest input of a call, or of an agent at an attached terminal. */
+  sentAt = NEVER;
+  /** Owner of the newest call that types; null: none. */
+  sentBy: Owner | null = null;
+
+  /** @param owner the pane's; absent: unknown */
+  constructor(
+    private readonly clock: Clock,
+    private readonly owner: Owner | undefined,
+  ) {}
+
+  noteTyped(byAgent: boolean): void {
+    if (!byAgent) this.typedAt = this.clock.now();
+    else [this.sentAt, this.sentBy] = [this.clock.now(), { kind: "agent", name: AGENT_AT_TERMINAL }];
+  }
+
+  noteSent(): void {
+    this.sentAt = this.clock.now();
+  }
+
+  /** The source of the newest input; null without any. */
+  get source(): "person" | "api" | null {
+    if (Math.max(this.typedAt, this.sentAt) === NEVER) return null;
+    return this.typedAt >= this.sentAt ? "person" : "api";
+  }
+
+  /** Null: unknown. */
+  get current(): Owner | null {
+    const { source } = this;
+    return source === "person" ? person : ((source === "api" ? this.sentBy : this.owner) ?? null);
+  }
+
+  /** A person at an attached terminal typed within the last `ms`. */
+  typedWithin(ms: number): boolean {
+    return this.clock.now() - this.typedAt < ms;
+  }
+}
