@@ -75,9 +75,15 @@ function inShort(error: string): string {
   return [`${file} ${test}`, ...why.map((line) => `  ${line.trim().slice(0, 300)}`)].join("\n");
 }
 
-async function runSome(name: string, files: readonly string[], workers: number): Promise<FileRun[]> {
+/** @param isMeasured runs as in the product, with compiled code */
+async function runSome(
+  name: string,
+  files: readonly string[],
+  workers: number,
+  isMeasured = false,
+): Promise<FileRun[]> {
   const started = performance.now();
-  const lives = full || workers === 1 ? {} : SHORT_LIVES;
+  const lives = full || isMeasured ? {} : SHORT_LIVES;
   const runs = await runFiles(files, { ...run, env: { ...env, ...lives }, workers, ended: report });
   const isWell = runs.every(({ result }) => result.failed === 0);
   say(`${name}: ${files.length} files, ${workers} at a time`, started, isWell);
@@ -85,16 +91,17 @@ async function runSome(name: string, files: readonly string[], workers: number):
 }
 
 /**
- * Every file in a process of its own; those that measure, after the others and alone. Files with a failure are run once
- * more to tell what is unsteady from what is broken; either is a defect, so the first run's failures count whatever the
- * second one says.
+ * Every file in a process of its own: those that wait for silence after the others, those that measure at last and alone.
+ * Files with a failure are run once more to tell what is unsteady from what is broken; either is a defect, so the first
+ * run's failures count whatever the second one says.
  * @param beside what has to end before anything is measured
  */
 async function tests(beside: Promise<unknown>): Promise<void> {
-  const { together, alone } = await testFiles();
+  const { together, quiet, alone } = await testFiles();
   const runs = await runSome("tests", together, FILES_PER_PROCESSOR * os.availableParallelism());
   await beside;
-  runs.push(...(await runSome("tests that measure", alone, 1)));
+  runs.push(...(await runSome("tests that want a quiet machine", quiet, quiet.length, true)));
+  runs.push(...(await runSome("tests that measure", alone, 1, true)));
   for (const { result } of runs) {
     passed += result.passed;
     failed += result.failed;
@@ -120,18 +127,18 @@ async function tests(beside: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Those that measure, or change the machine, say so at their beginning, with the reason: `// Alone: …`. Long files first,
- * so that none is left at the end.
+ * Those that measure say so at their beginning, with the reason: `// Alone: …`; `// Quiet: …` those that take hardly any
+ * processor time and run beside each other, but not beside all. Long files first, so that none is left at the end.
  */
-async function testFiles(): Promise<{ readonly together: string[]; readonly alone: string[] }> {
+async function testFiles() {
   const found: { readonly file: string; readonly text: string }[] = [];
   for await (const file of new Bun.Glob("tests/**/*.test.ts").scan(root)) {
     found.push({ file, text: await Bun.file(join(root, file)).text() });
   }
   found.sort((a, b) => b.text.length - a.text.length);
-  const names = (alone: boolean) =>
-    found.filter(({ text }) => /^\/\/ Alone: /m.test(text) === alone).map(({ file }) => file);
-  return { together: names(false), alone: names(true) };
+  const placeOf = (text: string): string => /^\/\/ (Alone|Quiet): /m.exec(text)?.[1] ?? "";
+  const names = (place: string) => found.filter(({ text }) => placeOf(text) === place).map(({ file }) => file);
+  return { together: names(""), quiet: names("Quiet"), alone: names("Alone") };
 }
 
 await step("system packages", [join(root, "scripts/system-packages")]);

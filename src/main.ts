@@ -7,7 +7,8 @@ import { VERSION } from "./protocol/version.ts";
 const [first, ...rest] = process.argv.slice(2);
 
 if ((first === "--version" || first === "-V") && rest.length === 0) {
-  process.stdout.write(`wsh ${VERSION}\n`);
+  // Node's stream would take twice as long as everything else.
+  console.log(`wsh ${VERSION}`);
 } else if (first === "session-process" && rest.length === 0) {
   const { runSessionProcess } = await import("./session-process/main.ts");
   await runSessionProcess();

@@ -1,4 +1,4 @@
-// Alone: adds an interface to the machine, at which browsers break off what they load.
+// Quiet: adds an interface to the machine, at which browsers break off what they load.
 /** A machine in a separate network whose link goes down: nothing arrives, and neither end is notified. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";

@@ -1,4 +1,4 @@
-// Alone: counts how often processes are woken; a busy machine wakes them with retries of its own.
+// Quiet: counts how often processes are woken; a busy machine wakes them with retries of its own.
 /** At rest a session, its server and a bridge are never woken, a list wakes no session, and suspended connections lose nothing. Linux only. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
