@@ -1,6 +1,7 @@
 /** Colours on a person's terminal: that person's settings have precedence. */
 import { expect, test } from "bun:test";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 test("programs' colours are converted to the person's setting, also where nothing is rendered", async () => {
@@ -14,5 +15,5 @@ test("programs' colours are converted to the person's setting, also where nothin
   expect(terminal.bytes).not.toMatch(/\x1b\[[\d;]*38;2;250/);
   terminal.type("seq 60\r");
   await terminal.sees(/^60$/m);
-  expect(await terminal.scrollback()).toContain("rouge");
+  await until("its line in the scrollback", async () => (await terminal.scrollback()).includes("rouge"));
 });

@@ -110,7 +110,8 @@ describe("restored after detaching", () => {
       await first.sees(/^set/m);
       if (!attached) await detached(first);
       await using terminal = attached ? first : await EmulatorTerminal.attach(wsh, "s", { seen: /^set/m });
-      expect(keyboardFlags(terminal.bytes)).toBe(5);
+      // Modes are written after the rows.
+      await until("the keyboard's flags", () => keyboardFlags(terminal.bytes) === 5);
       await detached(terminal);
       const { bytes } = terminal;
       expect(keyboardFlags(bytes)).toBe(0);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { system } from "../../src/platform/system.ts";
 import { onFakeDarwin, sourceProgram } from "../support/fake-darwin/environment.ts";
+import { stopProcess } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { finished, Wsh } from "../support/wsh.ts";
@@ -33,7 +34,7 @@ describe.skipIf(system.name !== "linux")("on macOS", () => {
   test("input while the client is stopped stays out of the session, and is read when the client continues", async () => {
     await using wsh = new Wsh({ env: onFakeDarwin });
     await using terminal = await attached(wsh);
-    process.kill(terminal.pid, "SIGSTOP");
+    await stopProcess(terminal.pid);
     terminal.type("echo be''hind\r");
     // If the session read the keys, they would have come before these.
     expect(await run(wsh, "exec", "s", "--", "echo mean''while")).toBe("meanwhile\n");

@@ -1,14 +1,15 @@
 /** Attaching again, falling behind, and detaching: the terminal has the right content, and is restored at the end. */
 import { describe, expect, test } from "bun:test";
 import { Canvas } from "../support/drawing-api.ts";
+import { stopProcess } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** A program that leaves every mode set that a terminal has. */
+/** A program that leaves every mode set that a terminal has. It is one process: once it has printed, keys interrupt it. */
 const MESS =
-  "printf '\\033[?1049h\\033[?1;5;9;1000;1002;1003;1004;1006;2004h\\033=\\033[4h\\033[5;10r\\033[?6h\\033[?7l\\033[?25l\\033(0\\033[31;44;1m\\033]0;mess\\007\\033[3 qlqk'; sleep 1000";
+  "(printf '\\033[?1049h\\033[?1;5;9;1000;1002;1003;1004;1006;2004h\\033=\\033[4h\\033[5;10r\\033[?6h\\033[?7l\\033[?25l\\033(0\\033[31;44;1m\\033]0;mess\\007\\033[3 qlqk'; exec sleep 1000)";
 
 /** The terminal has none of these modes. */
 function expectRestored(terminal: EmulatorTerminal): void {
@@ -76,20 +77,20 @@ describe("the terminal is restored on every way out", () => {
     process.kill(await person.clientPid(), "SIGKILL");
     await until("the client's end", async () => (await person.fact("pane_current_command")) === "bash");
     await person.type("wsh reset-terminal");
-    await until("the terminal to be in order", async () => (await person.fact("alternate_on")) === "0");
-    for (const flag of ["mouse_any_flag", "keypad_flag", "keypad_cursor_flag", "insert_flag", "origin_flag"]) {
-      expect([flag, await person.fact(flag)]).toEqual([flag, "0"]);
-    }
-    for (const flag of ["cursor_flag", "wrap_flag"]) expect([flag, await person.fact(flag)]).toEqual([flag, "1"]);
+    const is = (flag: string, value: string) =>
+      until(`${flag} to be ${value}`, async () => (await person.fact(flag)) === value);
+    const off = ["alternate_on", "mouse_any_flag", "keypad_flag", "keypad_cursor_flag", "insert_flag", "origin_flag"];
+    for (const flag of off) await is(flag, "0");
+    for (const flag of ["cursor_flag", "wrap_flag"]) await is(flag, "1");
     await person.run("stty -a | grep -o ' echo '; echo visible");
     await person.sees(/^visible$/m);
   });
 });
 
 describe("what reaches the terminal", () => {
-  // The answers arrive as input, which is read and discarded.
+  // The answers arrive as input, which is read up to the end of the last one (the cursor's position) and discarded.
   const print =
-    "stty -echo; printf '\\033]0;a title\\007\\033]52;c;Y29waWVk\\007\\033[c\\033]11;?\\007\\033[6n\\033[>q'; read -rst 0.4 -n 500 x; stty echo; echo done\r";
+    "stty -echo; printf '\\033]0;a title\\007\\033]52;c;Y29waWVk\\007\\033[c\\033]11;?\\007\\033[>q\\033[6n'; read -rsd R x; stty echo; echo done\r";
 
   for (const rendered of [false, true]) {
     const flags = rendered ? ["--alt-screen"] : [];
@@ -131,10 +132,12 @@ describe("what reaches the terminal", () => {
       await using terminal = await EmulatorTerminal.attach(wsh, "s", { flags });
       terminal.type("printf '\\033[?5;1000;1006h\\033[?1h\\033[5 q'; echo set; sleep 1000\r");
       await terminal.sees(/^set$/m);
-      await until("the modes", () => terminal.screen.terminal.modes.mouseTrackingMode === "vt200");
-      expect(terminal.bytes.match(/\x1b\[\?5(?:;[\d;]*)?[hl]/g)?.at(-1)).toMatch(/h$/);
-      expect(terminal.bytes.match(/\x1b\[\d q/g)?.at(-1)).toBe("\x1b[5 q");
-      expect(terminal.screen.terminal.modes.applicationCursorKeysMode).toBe(true);
+      const modes = () => terminal.screen.terminal.modes;
+      await until("the mouse", () => modes().mouseTrackingMode === "vt200");
+      const last = (sequence: RegExp) => terminal.bytes.match(sequence)?.at(-1) ?? "";
+      await until("reverse video", () => last(/\x1b\[\?5(?:;[\d;]*)?[hl]/g).endsWith("h"));
+      await until("the cursor's shape", () => last(/\x1b\[\d q/g) === "\x1b[5 q");
+      await until("application cursor keys", () => modes().applicationCursorKeysMode);
     });
   }
 });
@@ -177,7 +180,7 @@ test("a stopped client costs its session process bounded memory, delays nobody, 
   await using wsh = new Wsh();
   await wsh.session("s");
   await using terminal = await EmulatorTerminal.attach(wsh, "s");
-  process.kill(terminal.pid, "SIGSTOP");
+  await stopProcess(terminal.pid);
   // Two megabytes: the amount that the session process keeps for the client is sent when the client continues.
   await wsh.ok("send", "s", "seq 300000; echo flood over", "--keys", "Enter");
   await wsh.shows("s", /^flood over$/m);

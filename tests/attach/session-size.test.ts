@@ -70,8 +70,11 @@ describe("a terminal smaller than the session", () => {
     await using wsh = new Wsh();
     await wsh.session("s");
     await wsh.ok("resize", "s", "100x30");
-    await using reader = await EmulatorTerminal.attach(wsh, "s", { rows: 30, cols: 40, flags: ["--read-only"] });
+    // Before the terminal attaches: the size is displayed from then on, and only for a while.
     await wsh.ok("send", "s", `printf '\\033[30;1H%s\\033[H' F1Help-${"x".repeat(60)}\n`);
+    await wsh.shows("s", /^F1Help-x/m);
+    const options = { rows: 30, cols: 40, flags: ["--read-only"], seen: "session 100x30" };
+    await using reader = await EmulatorTerminal.attach(wsh, "s", options);
     const lastRow = (text: string): string => text.split("\n")[29] ?? "";
     await reader.sees((text) => lastRow(text).startsWith("F1Help-xxx") && lastRow(text).endsWith("session 100x30"));
     const whole = `F1Help-${"x".repeat(33)}`;

@@ -78,8 +78,4 @@ test.each([
   ["panel", 2],
   ["alone", 3],
   ["alone", 4],
-] as const)(
-  "what is typed is shown as the program shows it: %s, seed %d",
-  (where, seed) => walk(where, seed, 120),
-  20_000,
-);
+] as const)("what is typed is shown as the program shows it: %s, seed %d", (where, seed) => walk(where, seed, 120));

@@ -11,8 +11,8 @@ import { describeRows, OuterScreen } from "./outer-screen.ts";
 
 /** Longest wait for the end of a terminal whose program has ended, in ms: another process may keep it open. */
 const CLOSE_MS = 2_000;
-/** Longest synchronized update, in ms: after that terminals show it unfinished. */
-const UPDATE_MS = 1_000;
+/** Longest synchronized update, in ms: after a second terminals show it unfinished, but a busy machine may end one later. */
+const UPDATE_MS = 5_000;
 
 export interface EmulatorOptions {
   readonly rows?: number;
