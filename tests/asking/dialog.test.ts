@@ -214,10 +214,10 @@ describe("a question", () => {
       }
       await cancelled;
       expect(await asked).toMatchObject({ decided_by: "cancelled" });
-      // The pause after which keys reach the program again.
+      // The pause after which keys reach the program again. On a stalled machine it may end later: then none does.
       await Bun.sleep(400);
       terminal.type(`echo at''tempt ${attempt}\r`);
-      const shown = await terminal.sees((text) => text.includes(`at''tempt ${attempt}`));
+      const shown = await terminal.sees((text) => text.includes(`at''tempt ${attempt}`)).catch(() => "");
       return new RegExp(`^\\$ echo at''tempt ${attempt}$`, "m").test(shown);
     };
     let ended = false;
@@ -300,7 +300,7 @@ describe("a hand-over", () => {
   test("is accepted, worked on and handed back by one press of the prefix key; the answer has the program's state", async () => {
     await using the = await scene();
     const { terminal } = the;
-    const asked = the.ask({ question: "Please log in", kind: "hand_over", timeout_ms: 20_000 });
+    const asked = the.ask({ question: "Please log in", kind: "hand_over", timeout_ms: 60_000 });
     await terminal.sees(/Enter takes over/);
     terminal.type("\r");
     await terminal.sees("Ctrl+\\ hands back: Please log in");

@@ -185,7 +185,12 @@ describe("an overlay", () => {
     // Passed through again, output continues in the same scrollback.
     terminal.type("seq 1 40\r");
     await terminal.sees(/^40\n\$$/m);
-    expect((await terminal.scrollback()).slice(-25, -15).join()).toMatch(`${LINES - 1},${LINES},$ seq 1 40,1,2`);
+    await until("its lines there", async () =>
+      (await terminal.scrollback())
+        .slice(-25, -15)
+        .join()
+        .includes(`${LINES - 1},${LINES},$ seq 1 40,1,2`),
+    );
   });
 });
 
