@@ -64,8 +64,10 @@ describe("keys that ask", () => {
     }
     person.type(`${PREFIX}:pane.respawn\r`);
     await person.sees(/Start it again\?[\s\S]*'sleep' in the background/);
+    const { pid: before } = (await panes("dev"))[0] ?? {};
     person.type("y");
-    await until("the job to be gone", async () => (await wsh.ok("exec", "@1", "--", "jobs")) === "");
+    await until("another shell", async () => (await panes("dev"))[0]?.pid !== before);
+    expect(await wsh.ok("exec", "@1", "--", "jobs")).toBe("");
     await http.expect(200, http.delete(`/sessions/${pane}/pane`));
     // A shell at its prompt has nothing to lose.
     await http.post("/sessions/dev/panes", { focus: true });
@@ -100,7 +102,7 @@ describe("the mouse", () => {
     await using person = await EmulatorTerminal.attach(wsh, "dev");
     // Reports its input until q; a panel above moves everything down by one.
     const reader =
-      "printf '\\033[?1000h\\033[?1006hready '; stty raw -echo; dd bs=1 count=18 2>/dev/null | od -An -c; sleep 1000";
+      "stty raw -echo; printf '\\033[?1000h\\033[?1006hready '; dd bs=1 count=18 2>/dev/null | od -An -c; sleep 1000";
     await http.post("/sessions/dev/panes", { command: reader });
     await http.post("/sessions/dev/panel", { position: "top", height: 1, spans: [{ text: "above" }] });
     await person.sees(/^above[\s\S]*ready/);

@@ -27,6 +27,8 @@ function boxOf(text: string, { row = 0, col = 0, rows, cols }: Pane): string {
 /** Program of the third pane, and keys that change its screen. */
 interface Third {
   readonly program: "htop" | "less";
+  /** On its screen once it runs. */
+  readonly begun: RegExp;
   command(wsh: Wsh, file: string): string;
   readonly keys: string;
   /** After it was small. */
@@ -60,9 +62,10 @@ afterAll(() => {
 });
 
 const thirds: readonly Third[] = [
-  { program: "less", command: (_, file) => `less -P page ${file}`, keys: "/line 33\r", home: "g" },
+  { program: "less", begun: /^page/m, command: (_, file) => `less -P page ${file}`, keys: "/line 33\r", home: "g" },
   {
     program: "htop",
+    begun: /^ *\d+ .*sleep 1001/m,
     command(wsh) {
       // Each has a separate file, since htop writes it at its end.
       const rc = join(wsh.dir, `htoprc.${Math.random()}`);
@@ -141,6 +144,8 @@ describe("beside tmux", () => {
           const { windows } = (await http.get("/sessions/t/layout")).body as { windows: { tmux: string }[] };
           const shape = (text: string) => text.replace(/^[0-9a-f]+,/, "").replace(/(\d+x\d+,\d+,\d+),\d+/g, "$1");
           expect(shape(windows[0]?.tmux ?? "")).toBe(shape(layoutOf()));
+          // Keys that came before a program would be echoed by its terminal.
+          for (const begun of [/^line 1 word/m, /[│┃]30000$/m, third.begun, /[│┃]\$$/m]) await person.sees(begun);
           await same("at first");
           // By a call, and by keys at the terminal.
           const both = async (pane: number, keys: string) => {

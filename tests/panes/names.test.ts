@@ -46,6 +46,7 @@ test("a window is found by the name of its program, as long as none has it as it
   await using all = await splitServer();
   const { wsh } = all;
   const { pane_id: first } = await wsh.session("dev");
+  await wsh.shows("dev", /^\$/m);
   await made(wsh, "dev", "--name", "other", "--", "cat");
   const [{ windows = [] } = {}] = await wsh.list();
   const automatic = windows[0]?.name ?? "";

@@ -112,13 +112,7 @@ describe("another session's panes", () => {
     await using wsh = new Wsh();
     await wsh.session("one");
     const two = await wsh.session("two");
-    const child = wsh.spawn(["server", "--bind", "127.0.0.1:0"]);
-    const address = await until("the server's address", async () => {
-      const info = await Bun.file(wsh.instance.infoFile)
-        .json()
-        .catch(() => ({}));
-      return info.pid === child.pid ? (info.addresses?.[0] as string | undefined) : null;
-    });
+    const address = await wsh.tcpServer();
     const token = (await wsh.ok("token", "create", "mine", "--session", "one")).trim();
     const post = async (path: string, body: object): Promise<number> =>
       (

@@ -1,6 +1,7 @@
 /** The command palette: a person runs operations by name, gets fitting suggestions, and sees errors in place. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
+import { contentOf } from "../support/content-of.ts";
 import { splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -196,7 +197,7 @@ describe("the palette", () => {
     await using person = await opened(wsh, "dev");
     const file = wsh.instance.paletteFile;
     person.type("input.send session=dev data=hunter2 submit=true\r");
-    await until("the line to be kept", async () => fs.existsSync(file));
+    await until("the line to be kept", () => contentOf(file) !== "");
     expect(fs.readFileSync(file, "utf8")).toBe("input.send session=dev data= submit=true\n");
     expect(fs.statSync(file).mode & 0o777).toBe(0o600);
     await until("the palette to close", async () => !(await person.text()).includes("Command palette"));

@@ -31,7 +31,8 @@ class Picture {
   static async open({ wsh, http }: All, name: string, panes: number): Promise<Picture> {
     const [pipe, answers] = [join(wsh.dir, `${name}.pipe`), join(wsh.dir, `${name}.answers`)];
     Bun.spawnSync(["mkfifo", pipe]);
-    const command = `stty raw -echo; printf ready; (while :; do cat ${pipe}; done) & exec cat > ${answers}`;
+    fs.writeFileSync(answers, "");
+    const command = `stty raw -echo; printf ready; (while :; do cat ${pipe}; done) & exec cat >> ${answers}`;
     await wsh.session(name, "--", command);
     const person = await EmulatorTerminal.attach(wsh, name, { seen: "ready" });
     for (let at = 1; at < panes; at++)

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { contentOf } from "../support/content-of.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { testWith } from "../support/programs.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
@@ -83,8 +84,10 @@ testWith("vim")("an agent puts three builds beside a person in vim, who loses no
   ]);
   await person.sees(/build 2: step 300/);
   person.type("\x1b:wq\r");
-  await until("vim to have written", () => fs.existsSync(join(mcp.dir, "typed.txt")));
-  expect(fs.readFileSync(join(mcp.dir, "typed.txt"), "utf8").trimEnd()).toBe(typed.replaceAll("\r", "\n").trimEnd());
+  const wanted = typed.replaceAll("\r", "\n").trimEnd();
+  const written = () => contentOf(join(mcp.dir, "typed.txt")).trimEnd();
+  // It makes the file before it writes to it.
+  await until("vim to have written", () => written() === wanted).catch(() => expect(written()).toBe(wanted));
   expect((await must("wsh_get_output", { session: steps[1]?.pane })).text).toContain("build 2: step 300");
 });
 
@@ -124,11 +127,11 @@ describe("commands that are shown", () => {
       steps: Step[];
     };
     expect(results.map(({ exit_code }) => exit_code)).toEqual([1, 2, 3]);
-    expect(await panes("dev")).toHaveLength(1);
+    await until("the panes to close", async () => (await panes("dev")).length === 1);
     expect((await must("wsh_get_output", { session: results[0]?.pane })).text).toContain("first");
     const { code, stdout } = await mcp.run("exec", "dev", "--show", "--", "echo quick; exit 4");
     expect([code, stdout]).toEqual([4, "quick\n"]);
-    expect(await panes("dev")).toHaveLength(1);
+    await until("the pane to close", async () => (await panes("dev")).length === 1);
   });
 
   test("one command is shown, too, and kept on request", async () => {

@@ -25,8 +25,11 @@ async function cellOf(terminal: EmulatorTerminal, text: string): Promise<Cell | 
 
 const colors = (cell: Cell | undefined): string => JSON.stringify([cell?.style.fg ?? null, cell?.style.bg ?? null]);
 
+/** Like an editor: another file replaces the old one, and nobody reads half of it. */
 function write(wsh: Wsh, config: string): void {
-  fs.writeFileSync(join(wsh.dir, "home/.config/wsh/config.toml"), config);
+  const file = join(wsh.dir, "home/.config/wsh/config.toml");
+  fs.writeFileSync(`${file}.new`, config);
+  fs.renameSync(`${file}.new`, file);
 }
 
 test("have their styles, also those of a command's output; NO_COLOR and a terminal without colours get the text", async () => {
@@ -100,10 +103,10 @@ test("a command that fails, hangs, floods, or is missing says so on the line and
   await person.sees((text) => lastRow(text).includes("tool: not found"));
   person.type("echo still $((40+2))\r");
   await person.sees(/^still 42$/m);
-  const log = fs.readFileSync(wsh.instance.sessionLog, "utf8");
+  const logged = () => fs.readFileSync(wsh.instance.sessionLog, "utf8");
   for (const reason of ["exit 3", "still ran after 1 s", "printed over 16 kB", "not found"])
-    expect(log).toContain(`reason="${reason}"`);
-  expect(log.match(/reason="exit 3"/g)).toHaveLength(1);
+    await until(`${reason} in the log`, () => logged().includes(`reason="${reason}"`));
+  expect(logged().match(/reason="exit 3"/g)).toHaveLength(1);
   const left = (): string[] =>
     wsh.processes().flatMap(({ command }) => (/^(sleep 984|yes)/.test(command) ? command : []));
   await until("a run", () => left().includes("sleep 984.3"));

@@ -113,7 +113,7 @@ describe("events", () => {
     const { wsh, http } = all;
     await wsh.session("dev");
     const name = async () => (await wsh.list())[0]?.windows[0]?.name;
-    expect(await name()).toBe("bash");
+    await until("the shell's name", async () => (await name()) === "bash");
     await http.post("/sessions/dev/panes", {});
     await wsh.ok("send", "dev:0.0", "--enter", "sleep 1000");
     await until("the program's name", async () => (await name()) === "sleep");
@@ -234,7 +234,7 @@ describe("the stream of a window", () => {
     person.type("echo other\r");
     await person.sees(/^other/m);
     expect(picture.text).not.toContain("other");
-    expect(client.subscribeWindow("dev", { window: "nowhere" }, () => {})).rejects.toMatchObject({
+    await expect(client.subscribeWindow("dev", { window: "nowhere" }, () => {})).rejects.toMatchObject({
       code: "pane_not_found",
     });
   });

@@ -94,13 +94,13 @@ describe("the switcher", () => {
     person.type("\x18");
     await person.sees("end session 'gamma' and all its programs?");
     person.type("n");
-    await until("the list again", async () => !(await person.text()).includes("and all that runs"));
+    await until("the list again", async () => !(await person.text()).includes("and all its programs?"));
     expect((await wsh.list()).length).toBe(2);
     // Enter is not a yes.
     person.type("gamma\x18");
     await person.sees("end session 'gamma'");
     person.type("\r");
-    await until("the list again", async () => !(await person.text()).includes("and all that runs"));
+    await until("the list again", async () => !(await person.text()).includes("and all its programs?"));
     expect((await wsh.list()).length).toBe(2);
     person.type("\x1b[200~gamma\x1b[201~");
     await person.sees(/^>gamma/m);

@@ -6,6 +6,7 @@ import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { readPane } from "../../src/checkpoints/files/part-reader.ts";
 import { splitServer } from "../support/panes.ts";
+import { stopProcess } from "../support/processes.ts";
 import { seededRandom } from "../support/terminals/outer-screen.ts";
 import { until } from "../support/until.ts";
 
@@ -26,6 +27,17 @@ const TRIALS: readonly Trial[] = full
       ["move", "both"],
     ];
 
+/** Whether a checkpoint of the pane shows this text. */
+function isKept(parts: string, pane: string, text: string): boolean {
+  const number = Number(pane.slice(1));
+  try {
+    const folders = fs.readdirSync(parts).filter((name) => fs.existsSync(`${parts}/${name}/p${number}.lock`));
+    return folders.some((name) => readPane(`${parts}/${name}`, number).screen?.includes(text));
+  } catch {
+    return false; // It is being written.
+  }
+}
+
 test(
   `a window on its way is in one session, whoever is killed when (WSH_TEST_SEED=${SEED})`,
   async () => {
@@ -33,11 +45,6 @@ test(
     const { wsh, http } = all;
     const random = seededRandom(SEED);
     const parts = `${wsh.instance.stateDir}/t.checkpoints`;
-    const isKept = (pane: string): boolean => {
-      const number = Number(pane.slice(1));
-      const folders = fs.readdirSync(parts).filter((name) => fs.existsSync(`${parts}/${name}/p${number}.lock`));
-      return folders.some((name) => readPane(`${parts}/${name}`, number).screen?.includes(`mark-1${number}`));
-    };
     for (let round = 0; round < ROUNDS; round++) {
       for (const [way, victim] of TRIALS) {
         const ms = Math.floor(random() * LONGEST_MS);
@@ -60,13 +67,7 @@ test(
             http.expect(200, http.post(`/sessions/${pane}/exec`, { command: `echo mark-$((1${pane.slice(1)} + 0))` })),
           ),
         );
-        await until("the checkpoints", () => {
-          try {
-            return panes.every(isKept);
-          } catch {
-            return false;
-          }
-        });
+        await until("the checkpoints", () => panes.every((pane) => isKept(parts, pane, `mark-1${pane.slice(1)}`)));
         await until("the layout", () =>
           fs.readdirSync(`${parts}/${one.id.slice(1)}`).some((file) => file.startsWith("layout.")),
         );
@@ -132,7 +133,9 @@ test("a moved pane outlives its old process: although that is running again, and
     moved.push(from.pane_id);
   }
   const [one = 0, , fromOne = 0, fromHidden = 0] = wsh.hosts();
-  process.kill(one, "SIGSTOP");
+  const [kept = ""] = moved;
+  await until("its checkpoint", () => isKept(`${wsh.instance.stateDir}/t.checkpoints`, kept, "mark-42"));
+  await stopProcess(one);
   process.kill(fromOne, "SIGKILL");
   await wsh.ok("restore", "from-one");
   process.kill(one, "SIGCONT");

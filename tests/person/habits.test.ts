@@ -78,9 +78,12 @@ test("tmux habits in one terminal", async () => {
   press("\x1b[A");
   press("\x1b[D");
   await has({ pane: 0 });
-  press("q");
-  await person.sees(/ 1$[\s\S]* 0 [\s\S]* 2$/m);
-  person.type("1");
+  // They are displayed for a second.
+  await until("the numbers of the panes", async () => {
+    press("q");
+    return / 1$[\s\S]* 0 [\s\S]* 2$/m.test(await person.text());
+  });
+  press("q1");
   await has({ pane: 1 });
   press("m");
   await person.sees(/pane @\d+ is marked/);
