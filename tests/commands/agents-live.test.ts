@@ -40,6 +40,7 @@ test("the view is live: it sorts by urgency, keeps the selection, attaches, retu
   await view.sees(/needs input \(screen\) +\d+s +codex +two +may I push\?/);
   await until("the urgent one first", async () => (await order()).startsWith("codex"));
   await view.sees(/2 agents, \d waiting for you/);
+  await until("the bell", () => view.bytes.includes("\x07"));
   expect(view.bytes.split("\x07")).toHaveLength(2);
   view.type("j");
   await view.sees(/^>.*claude/m);

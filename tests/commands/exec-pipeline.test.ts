@@ -119,7 +119,8 @@ describe("a pipeline", () => {
       await wsh.ok("kill", steps[0]?.session ?? "");
       return null;
     });
-    expect(wsh.processes().some(({ command }) => command === "sleep 60")).toBe(true);
+    // The shell prints before it starts the next program.
+    await until("it to run", () => wsh.processes().some(({ command }) => command === "sleep 60"));
     expect(left()).toEqual([]);
     await wsh.ok("kill", steps[0]?.session ?? "");
     await until("nothing of it to run", () => wsh.processes().every(({ command }) => !/sleep 60|tee/.test(command)));

@@ -286,6 +286,9 @@ describe("wsh exec in a session", () => {
       code: 1,
       stderr: expect.stringMatching(/sleep/),
     });
+    // A shell can miss the signal before its program runs.
+    const api = new SessionApi(http, "dev");
+    await until("sleep", async () => (await api.status()).foreground?.name === "sleep");
     await wsh.ok("signal", "dev", "INT");
     expect(await wsh.ok("wait", "dev", "prompt")).toBe("prompt\n");
   });

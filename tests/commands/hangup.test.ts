@@ -17,7 +17,8 @@ for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) 
   async function running(name: string) {
     const api = await SessionApi.shell(http, `${shell}-${name}`, { shell });
     const result = api.exec(COMMAND);
-    await until("the command", async () => (await api.commands())[0]?.state === "running");
+    // The record runs before the program does.
+    await until("the program", async () => (await api.status()).foreground?.name === "sleep");
     return { api, result };
   }
 

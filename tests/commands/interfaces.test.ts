@@ -7,6 +7,7 @@ import fs from "node:fs";
 import type { Client } from "@modelcontextprotocol/client";
 import { connect, type OperationName, terminals, type WshClient } from "../../src/client/client.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
+import { givenTime } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
 
@@ -191,6 +192,21 @@ const cases: readonly Case[] = [
 describe.each(cases.map((each) => [each.name, each] as const))(
   "%s",
   (_, { command, expected, more, typed, ...each }) => {
+    /** The result of a command; one that asks gets time until it does. @param end ends one that has not */
+    const resultOf = (
+      exec: (more: Case["more"]) => Promise<Fields>,
+      end: (result: Fields) => Promise<unknown>,
+    ): Promise<Fields> => {
+      if (each.answer === undefined) return exec(more);
+      const inTime = async (ms: number): Promise<Fields | null> => {
+        const result = await exec({ ...more, timeout: ms / 1000 });
+        if (result.waits_for !== undefined) return result;
+        await end(result);
+        return null;
+      };
+      return givenTime("its question", inTime, (more?.timeout ?? 0) * 1000);
+    };
+
     test("has one result at a prompt", async () => {
       const results: Fields[] = [];
       const outputs: Fields[] = [];
@@ -199,7 +215,13 @@ describe.each(cases.map((each) => [each.name, each] as const))(
         const session = `s${n}`;
         for (const sign of ["begun", "typed"]) fs.rmSync(`${mcp.dir}/${sign}`, { force: true });
         await mcp.ok("exec", session, "--", `printf '\\033[?1049l'; cd ${mcp.dir}`);
-        const running = way.exec(session, command, more);
+        const running = resultOf(
+          (more) => way.exec(session, command, more),
+          async () => {
+            await mcp.ok("send", session, each.answer ?? "");
+            await mcp.ok("wait", session, "prompt");
+          },
+        );
         if (typed !== undefined) {
           await until("it to begin", () => Bun.file(`${mcp.dir}/begun`).exists());
           await mcp.ok("send", session, typed);
@@ -222,7 +244,11 @@ describe.each(cases.map((each) => [each.name, each] as const))(
     inOwn("has one result in a session of its own", async () => {
       const results: Fields[] = [];
       for (const way of ways) {
-        results.push({ way: way.name, ...comparable(await way.exec(null, command, { ...more, cwd: mcp.dir })) });
+        const result = await resultOf(
+          (more) => way.exec(null, command, { ...more, cwd: mcp.dir }),
+          ({ session }) => mcp.ok("kill", String(session)),
+        );
+        results.push({ way: way.name, ...comparable(result) });
       }
       expect(results[0]).toMatchObject({ ...expected, session: "exec" });
       for (const { way, ...result } of results) {

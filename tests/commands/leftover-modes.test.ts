@@ -4,6 +4,7 @@ import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
 import { shared } from "../support/shared.ts";
+import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
@@ -38,10 +39,12 @@ for (const shell of shells) {
   describe.skipIf(isMissing(shell))(`after a command in ${shell} that left`, () => {
     let api: SessionApi;
     let atPrompt: Record<string, boolean>;
-    const modes = async (): Promise<Record<string, boolean>> => {
-      await api.until("prompt");
-      return (await api.status()).modes;
-    };
+    /** The state is `prompt` before the editor that reads there has set its modes. */
+    const modes = () =>
+      until("the editor's modes", async (): Promise<Record<string, boolean> | null> => {
+        const { state, modes } = await api.status();
+        return state === "prompt" && modes.bracketed_paste ? modes : null;
+      });
     beforeAll(async () => {
       api = await SessionApi.shell(http, `left-${shell}`, { shell });
       await api.exec("true");
@@ -56,6 +59,7 @@ for (const shell of shells) {
         const wanted = [...Array.from({ length: 100 }, (_, n) => `${n + 1}`), `lqk${"0".repeat(89)}7`];
         expect(next).toMatchObject({ output: wanted.join("\n"), exit_code: 0 });
         expect(next.warnings).toBeUndefined();
+        await until("the prompt's modes", async () => Bun.deepEquals(await modes(), atPrompt)).catch(() => {});
         expect(await modes()).toEqual(atPrompt);
       });
     }

@@ -57,10 +57,11 @@ describe.skipIf(isMissing("sshd", "ssh") || !isLinux || !isRoot)("over ssh", () 
     const script = join(wsh.dir, "integration.bash");
     fs.writeFileSync(script, await wsh.ok("shell-integration", "bash"));
     const inside = `'bash --rcfile ${script} -i'`;
-    const opened = await api.run(`${ssh} ${inside}\n`, { timeout_ms: 5000 });
+    // Longer than a login is silent.
+    const opened = await api.run(`${ssh} ${inside}\n`, { timeout_ms: 20_000 });
     expect(opened.decided_by).toBe("waiting_for_input");
     expect(await api.status()).toMatchObject({ relay: true, state: "waiting_for_input", decided_from: "marks" });
-    const answered = await api.run("sleep 0.6; echo he''re\n", { timeout_ms: 5000 });
+    const answered = await api.run("sleep 0.6; echo he''re\n", { timeout_ms: 20_000 });
     expect(answered).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringContaining("here") });
     expect(answered.exit_code).toBeUndefined();
     expect(await api.run("exit\n")).toMatchObject({ decided_by: "command_finished" });

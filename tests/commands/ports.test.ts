@@ -183,6 +183,7 @@ describe("the owner of a port", () => {
     const next = await start("/sessions/jobs/exec", { command: "sleep 60", ...onPort(port) });
     expect(next).toMatchObject({ decided_by: "port_in_use", port: { pid: first.port?.pid } });
     // In the foreground, it does.
+    await until("sleep", async () => (await api.status()).foreground?.name === "sleep");
     await api.press("Ctrl+C");
     await api.until("prompt");
     const front = await start("/sessions/jobs/exec", { command: "fg", ...onPort(port) });

@@ -1,6 +1,7 @@
 /** Commands have ends: exit code, exact output, duration and directory, at the moment they end. */
 import { describe, expect, test } from "bun:test";
 import { failure, LivePane } from "../support/live-pane.ts";
+import { until } from "../support/until.ts";
 
 /** Every shell is tested over HTTP in exec.test.ts; here the domain alone. */
 const shells = ["bash"];
@@ -109,10 +110,10 @@ for (const shell of shells) {
     test("exec refuses to type into a program or behind a person's input", async () => {
       await using live = await LivePane.start({ shell });
       live.type("echo half");
-      await live.commands.wait({ anyOf: [{ type: "idle", ms: 50 }], maxWaitMs: 5_000 });
+      await until("its echo", () => live.cursorLine() === "$ echo half");
       expect(await failure(live.exec("true"))).toMatchObject({ code: "prompt_not_empty" });
       live.type("\x03");
-      await live.commands.wait({ anyOf: [{ type: "idle", ms: 100 }], maxWaitMs: 5_000 });
+      await until("another prompt", () => live.cursorLine() === "$");
       expect(await live.exec("true")).toMatchObject({ exit_code: 0 });
       live.type("cat\r");
       await live.commands.wait({ anyOf: [{ type: "waiting_for_input" }], maxWaitMs: 15_000 });

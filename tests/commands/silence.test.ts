@@ -6,6 +6,8 @@ import { givenTime, within } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
+/** Longer than a machine stalls a program that is busy, in ms. */
+const QUIET_MS = 1_000;
 /** Output every 20 ms, for ever. */
 const BUSY = "while :; do echo tick; sleep 0.02; done";
 /** Prints a word for each line that it reads. */
@@ -93,11 +95,20 @@ describe("one session", () => {
       status: 408,
       body: { generation },
     });
-    const waiting = timed(idle("generations", `timeout_ms=50&last_generation=${generation}&format=plain`));
-    await http.type("generations", "you\n");
-    const answer = await waiting;
-    expect(answer.body).toMatchObject({ screen: { lines: expect.arrayContaining(["heard you"]) } });
-    expect((answer.body as Idle).generation).toBeGreaterThan(generation);
+    // What is typed is activity, too: a program that takes longer to answer than the silence lasts is not waited for.
+    await givenTime(
+      "an answer within the silence",
+      async (ms) => {
+        const last = ((await idle("generations", "timeout_ms=50")).body as Idle).generation;
+        const waiting = idle("generations", `timeout_ms=${ms}&last_generation=${last}&format=plain`);
+        const word = `word${ms}`;
+        await http.type("generations", `${word}\n`);
+        const { generation, screen } = (await waiting).body as Idle;
+        expect(generation).toBeGreaterThan(last);
+        return screen.lines.includes(`heard ${word}`) || null;
+      },
+      50,
+    );
     await http.kill("generations");
   });
 
@@ -190,7 +201,9 @@ describe("any session", () => {
     await http.create({ name: "noise", command: BUSY, tags: ["x"] });
     await listening("silence", { tags: ["x", "y"] });
     await listening("other");
-    const answer = await http.get("/idle?timeout_ms=200&tag=x&format=plain");
+    // Quiet for that long by now: the noise may stand still for less.
+    for (const name of ["silence", "other"]) await idle(name, `timeout_ms=${QUIET_MS}`);
+    const answer = await http.get(`/idle?timeout_ms=${QUIET_MS}&tag=x&format=plain`);
     expect(answer).toMatchObject({
       status: 200,
       body: { session: "silence", screen: { lines: expect.arrayContaining(["ready"]) } },
@@ -199,14 +212,14 @@ describe("any session", () => {
       status: 200,
       body: { session: "silence" },
     });
-    expect(await http.get("/idle?timeout_ms=5000&max_wait_ms=100")).toMatchObject({
+    expect(await http.get("/idle?timeout_ms=60000&max_wait_ms=100")).toMatchObject({
       status: 408,
       body: failure("idle_timeout"),
     });
 
     // last_generation concerns last_session alone.
     const { generation } = answer.body as Idle;
-    const pair = `timeout_ms=100&last_session=silence&last_generation=${generation}`;
+    const pair = `timeout_ms=${QUIET_MS}&last_session=silence&last_generation=${generation}`;
     expect(await http.get(`/idle?${pair}`)).toMatchObject({ status: 200, body: { session: "other" } });
     expect(await http.get(`/idle?${pair}&tag=y&max_wait_ms=200`)).toMatchObject({ status: 408 });
     const waiting = http.get(`/idle?${pair}&tag=y`);

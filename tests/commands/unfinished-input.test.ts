@@ -37,6 +37,7 @@ for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) 
   test(`${shell}: a paste that a program read`, async () => {
     const api = await SessionApi.shell(http, `${shell}-eaten`, { shell });
     await api.exec("cat >/dev/null", { background: true });
+    await api.until("waiting_for_input");
     await api.type(`${PASTE_BEGIN}text\r`);
     await api.press("Ctrl+D");
     await api.until("prompt");

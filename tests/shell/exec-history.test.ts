@@ -56,10 +56,13 @@ for (const [shell, { file, own }] of Object.entries(shells)) {
     expect(lines).toMatch(/person 1[\s\S]*person 2/);
     expect(lines).not.toContain("agent");
     // wsh's own history has them all.
-    const found = JSON.parse(await mcp.ok("history", "--json", "--session", shell)).commands.map(
-      ({ command }: { command: string }) => command,
-    );
-    for (const text of ["agent 1", "2'", "agent 3", "agent 5", "person 1"]) expect(found.join("\n")).toContain(text);
+    let found = "";
+    const texts = ["agent 1", "2'", "agent 3", "agent 5", "person 1"];
+    await until("all commands", async () => {
+      const { commands } = JSON.parse(await mcp.ok("history", "--json", "--session", shell));
+      found = commands.map(({ command }: { command: string }) => command).join("\n");
+      return texts.every((text) => found.includes(text));
+    }).catch(() => expect(texts.filter((text) => !found.includes(text))).toEqual([]));
   });
 }
 

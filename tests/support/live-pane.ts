@@ -78,6 +78,12 @@ export class LivePane implements AsyncDisposable {
     return { ...step, warnings: outcome.warnings, steps: outcome.steps };
   }
 
+  /** The line with the cursor, without trailing blanks. */
+  cursorLine(): string {
+    const { lines, cursor } = this.pane.terminal.screen("plain");
+    return String(lines[cursor.row]).trimEnd();
+  }
+
   private screen(): string {
     return this.pane.terminal.screen("plain").lines.join("\n").trimEnd();
   }

@@ -22,9 +22,16 @@ export function processorMs(): number {
 /** Times, in ms, that a program gets in turn to reach the point under test. */
 const GIVEN_MS = [700, 3_000, 12_000];
 
-/** Result of `act` with the first time in which the program reached that point; null from `act`: it did not. */
-export async function givenTime<T>(what: string, act: (ms: number) => Promise<T | null>): Promise<T> {
-  for (const ms of GIVEN_MS) {
+/**
+ * Result of `act` with the first time in which the program reached that point; null from `act`: it did not.
+ * @param firstMs where an idle machine needs less, in ms
+ */
+export async function givenTime<T>(
+  what: string,
+  act: (ms: number) => Promise<T | null>,
+  firstMs: number = GIVEN_MS[0] ?? 0,
+): Promise<T> {
+  for (const ms of [firstMs, ...GIVEN_MS.slice(1)]) {
     const value = await act(ms);
     if (value !== null) return value;
   }
