@@ -12,7 +12,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   base: [],
   protocol: [],
   keys: ["protocol"],
-  operations: ["protocol"],
+  operations: ["protocol", "keys"],
   platform: ["base", "protocol"],
   shell: ["protocol"],
   terminal: ["protocol"],

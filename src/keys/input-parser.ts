@@ -57,6 +57,15 @@ export function decodeInput(typing: InputRequest, modes: InputModes): DecodedInp
   };
 }
 
+/**
+ * Those of the same rules that are independent of the program's modes.
+ * @throws WshError invalid_request (base64), unknown_key
+ */
+export function requireTypable({ data, encoding, keys = [] }: Pick<InputRequest, "data" | "encoding" | "keys">): void {
+  if (data !== undefined && encoding === "base64") fromBase64(data);
+  for (const key of keys) parseKeyName(key);
+}
+
 /** Whether a line end precedes the last byte. An escape sequence is a key. */
 function hasSeveralLines(bytes: Uint8Array): boolean {
   const index = bytes.findIndex((byte) => byte === 0x0a || byte === 0x0d);

@@ -1,7 +1,9 @@
 /** Operations on the agent that runs in a pane (docs/protocol.md, Agents). */
+
 import * as v from "valibot";
 import { AgentInfoSchema, AgentStateSchema, agentNamePattern, ReportedConversationSchema } from "../protocol/agent.ts";
 import { described, integerBetween, integerFrom, optional } from "../protocol/fields.ts";
+import { promptText } from "../protocol/typed-texts.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
 import { operation } from "./define.ts";
 
@@ -59,6 +61,7 @@ export const agentOperations = [
         DELIVERY_MS,
       ),
     }),
+    check: (input) => void promptText(input),
     output: PromptSchema,
     errors: [
       ...(["no_agent", "agent_asks", "composer_not_empty", "composer_not_found"] as const),

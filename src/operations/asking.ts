@@ -1,4 +1,5 @@
 /** Operations on questions to the person at a terminal (docs/protocol.md, Questions). */
+
 import * as v from "valibot";
 import { AskResultSchema } from "../protocol/ask-result.ts";
 import {
@@ -8,6 +9,7 @@ import {
   PendingQuestionSchema,
   PersonThereSchema,
 } from "../protocol/asking.ts";
+import { questionOf } from "../protocol/question.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
 
@@ -20,6 +22,7 @@ export const askingOperations = [
     grant: "ask",
     summary: "Ask the person at the session's terminals: a choice, text, yes or no, a secret, or a hand-over",
     input: AskSchema,
+    check: (input) => void questionOf(input),
     output: AskResultSchema,
     errors: ["session_ended", "no_password_prompt", "resource_limit_reached"],
     http: [{ method: "POST", path: "/sessions/:name/ask" }],
@@ -76,6 +79,7 @@ export const askingOperations = [
     forAgents: "own",
     summary: "Ask the person at the terminal used last, in any session; if none is attached, by a notice",
     input: AskSchema,
+    check: (input) => void questionOf(input),
     output: AskResultSchema,
     errors: ["no_password_prompt", "resource_limit_reached"],
     http: [{ method: "POST", path: "/ask" }],

@@ -63,6 +63,7 @@ export function parseInput<N extends OperationName>(operation: Operation<N>, inp
   if (misplaced !== null) throw fieldError(misplaced, ": Invalid type: Expected Object but received Array");
   const parsed = parse(operation.input, input ?? {}) as ParsedInput<N>;
   if (operation.rules !== undefined) requireCombinable(operation.rules, parsed);
+  operation.check?.(parsed);
   return parsed;
 }
 

@@ -1,6 +1,7 @@
 /** Operations on commands: running them, waiting, reading their output (docs/protocol.md, Commands). */
 
 import * as v from "valibot";
+import { requireTypable } from "../keys/input-parser.ts";
 import {
   CommandRecordSchema,
   DEFAULT_OUTPUT_LIMIT,
@@ -10,6 +11,7 @@ import {
   RunResultSchema,
   StatusSchema,
   StepResultSchema,
+  stepsOf,
 } from "../protocol/commands.ts";
 import {
   AnyOfSchema,
@@ -24,6 +26,7 @@ import { outputRules } from "../protocol/option-rules.ts";
 import { filterFields, LineNumbersField, RangeField } from "../protocol/output-filter.ts";
 import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
 import { FreePortField } from "../protocol/session.ts";
+import { cleanLine } from "../protocol/typed-texts.ts";
 import { DEFAULT_IDLE_MS, DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
 import { operation } from "./define.ts";
 import { execFields, shownFields } from "./exec-fields.ts";
@@ -63,6 +66,7 @@ export const commandOperations = [
       text: described(v.string(), "the line, without Enter"),
       after_command: optional(v.boolean(), "answer at once, and put it there after the running command", false),
     }),
+    check: ({ text }) => void cleanLine(text),
     output: v.object({
       state: described(
         v.picklist(["offered", "pending"]),
@@ -114,6 +118,10 @@ export const commandOperations = [
       tail: TailField,
       ...creationFields,
     }),
+    check: ({ input: data, keys, steps = [] }) => {
+      for (const typed of [{ data, keys }, ...steps.map((step) => ({ data: step.input, keys: step.keys }))])
+        requireTypable({ ...typed, encoding: "utf8" });
+    },
     output: v.object({
       created: v.optional(v.boolean()),
       ...untilFields,
@@ -156,6 +164,7 @@ export const commandOperations = [
       ),
       ...creationFields,
     }),
+    check: (input) => void stepsOf(input),
     output: v.object({ ...ExecOutputSchema.entries, created: v.optional(v.boolean()) }),
     errors: [
       "not_at_prompt",

@@ -83,6 +83,11 @@ export interface Operation<
   readonly input: I;
   /** Rules on fields that exclude or require others. */
   readonly rules?: readonly OptionRule[];
+  /**
+   * Throws the error of an input that no state could make valid, beyond what schema and rules express. Pure. Every
+   * interface applies it before any effect, and `wsh config check` to key bindings and hooks.
+   */
+  check?(input: v.InferOutput<I>): void;
   readonly output: O;
   /** Errors beyond those of every operation (auth, invalid_request, session_not_found for session scope). */
   readonly errors: readonly ErrorCode[];

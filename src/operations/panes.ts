@@ -3,9 +3,18 @@
  * `name:window.pane`, `name:` the focused one; a bare name means the pane that has been in the session longest.
  */
 import * as v from "valibot";
+import { WshError } from "../protocol/errors.ts";
 import { described, integerBetween, optional } from "../protocol/fields.ts";
-import { ArrangementSchema, BoundsFields, ProgramFields, WindowIndexSchema } from "../protocol/layout.ts";
-import { resizeRules } from "../protocol/option-rules.ts";
+import {
+  ArrangementSchema,
+  BoundsFields,
+  type PaneProgram,
+  ProgramFields,
+  WindowIndexSchema,
+} from "../protocol/layout.ts";
+import { parsePlace, parseTarget } from "../protocol/names.ts";
+import { placeRules, resizeRules } from "../protocol/option-rules.ts";
+import { requireProgram } from "../protocol/program-text.ts";
 import { EndedField, PaneInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
@@ -25,6 +34,12 @@ const PlaceFields = {
   ...BoundsFields,
 };
 const { view: _, ...PopupProgramFields } = ProgramFields;
+
+/** @throws WshError invalid_request, or the errors of a name that no session can have */
+export function requireNewProgram(program: Pick<PaneProgram, "command" | "stdin" | "view">): void {
+  requireProgram(program);
+  if (program.view != null) parseTarget(parsePlace(program.view).target);
+}
 
 export const startErrors = [
   "session_create_failed",
@@ -54,6 +69,8 @@ export const paneOperations = [
     grant: "own-panes",
     summary: "Start a program in a new pane beside the target",
     input: v.object({ ...PlaceFields, ...ProgramFields, focus: FocusField }),
+    rules: placeRules,
+    check: requireNewProgram,
     output: ArrangementSchema,
     errors: ["pane_not_found", "session_ended", ...startErrors],
     http: [{ method: "POST", path: "/sessions/:name/panes", status: 201 }],
@@ -104,6 +121,10 @@ export const paneOperations = [
       cols_percent: optional(percent, "width in percent of the window"),
     }),
     rules: resizeRules,
+    check: ({ direction, rows, cols, rows_percent, cols_percent }) => {
+      if ((direction ?? rows ?? cols ?? rows_percent ?? cols_percent) === undefined)
+        throw new WshError("invalid_request", "'direction' or a size is missing");
+    },
     output: ArrangementSchema,
     errors: ["pane_not_found"],
     http: [{ method: "POST", path: "/sessions/:name/pane/resize" }],
@@ -122,6 +143,10 @@ export const paneOperations = [
       direction: optional(side, "move it in this direction"),
       by: optional(cells, "cells to move it", 1),
     }),
+    check: ({ on, hidden, direction, x, y, width, height }) => {
+      if (on === false && (hidden ?? direction ?? x ?? y ?? width ?? height) !== undefined)
+        throw new WshError("invalid_request", "a tiled pane has no place of its own");
+    },
     output: ArrangementSchema,
     errors: ["pane_not_found", "invalid_layout"],
     http: [{ method: "POST", path: "/sessions/:name/pane/float" }],
@@ -142,6 +167,7 @@ export const paneOperations = [
       print: optional(v.boolean(), "return what the command writes to its standard output; implies wait", false),
     }),
     rules: [{ option: "print", needs: "command" }],
+    check: requireProgram,
     output: v.object({
       session: v.string(),
       session_id: v.string(),
@@ -178,6 +204,7 @@ export const paneOperations = [
     input: v.object({
       with: described(v.string(), "the other pane as a target, or left, right, up, down, next, previous, last"),
     }),
+    check: ({ with: other }) => void parseTarget(other),
     output: ArrangementSchema,
     errors: ["pane_not_found"],
     http: [{ method: "POST", path: "/sessions/:name/pane/swap" }],
@@ -196,6 +223,10 @@ export const paneOperations = [
       name: optional(v.string(), "of the new window"),
       focus: FocusField,
     }),
+    rules: [...placeRules, { option: "float", needs: "to", hint: "A pane that is alone in its window cannot float." }],
+    check: ({ to }) => {
+      if (to != null) parseTarget(to);
+    },
     output: ArrangementSchema,
     errors: ["pane_not_found", "invalid_layout", "session_not_found"],
     http: [{ method: "POST", path: "/sessions/:name/pane/move" }],
@@ -223,6 +254,7 @@ export const paneOperations = [
     ends: "programs",
     summary: "Restart a pane's program, or start another one",
     input: v.object(ProgramFields),
+    check: requireNewProgram,
     output: v.object({ ...ArrangementSchema.entries, ended: EndedField }),
     errors: ["pane_not_found", ...startErrors],
     http: [{ method: "POST", path: "/sessions/:name/pane/respawn" }],

@@ -1,8 +1,11 @@
 /** Operations on whole sessions: create, list, rename, end (docs/protocol.md, Sessions). */
+
 import * as v from "valibot";
 import { CopyModeActSchema } from "../protocol/copy-mode.ts";
 import { described, optional } from "../protocol/fields.ts";
 import { HooksSchema } from "../protocol/hooks.ts";
+import { checkNewName, checkSessionName, normalizeTags } from "../protocol/names.ts";
+import { requireProgram } from "../protocol/program-text.ts";
 import {
   CreatedSessionSchema,
   CreateSessionSchema,
@@ -10,6 +13,7 @@ import {
   SessionInfoSchema,
   UpdateSessionSchema,
 } from "../protocol/session.ts";
+import { requireSignal } from "../protocol/signals.ts";
 import { sideFrom } from "../protocol/size.ts";
 import { operation } from "./define.ts";
 
@@ -72,6 +76,11 @@ export const sessionOperations = [
       ...CreateSessionSchema.entries,
       on: optional(HooksSchema, "hooks on its events; removed with it"),
     }),
+    check: ({ name, tags, if_exists, ...program }) => {
+      if (typeof name === "string") (if_exists === "attach" ? checkSessionName : checkNewName)(name);
+      normalizeTags(tags);
+      requireProgram(program);
+    },
     output: CreatedSessionSchema,
     errors: [
       "invalid_session_name",
@@ -121,6 +130,10 @@ export const sessionOperations = [
     gives: "sessions",
     summary: "Rename, add and remove tags; all or nothing",
     input: UpdateSessionSchema,
+    check: ({ name, add_tags }) => {
+      if (name !== undefined) checkSessionName(name);
+      normalizeTags(add_tags);
+    },
     output: SessionInfoSchema,
     errors: ["invalid_session_name", "invalid_tag", "session_name_conflict"],
     http: [{ method: "PATCH", path: "/sessions/:name" }],
@@ -220,6 +233,7 @@ export const sessionOperations = [
     input: v.object({
       signal: described(v.union([v.string(), v.pipe(v.number(), v.integer())]), "INT, SIGTERM, 15 …"),
     }),
+    check: ({ signal }) => requireSignal(signal),
     output: v.object({ signal: v.string() }),
     errors: ["session_ended"],
     http: [{ method: "POST", path: "/sessions/:name/signal" }],

@@ -1,5 +1,7 @@
 /** Operations on a session's terminal: typing, reading, waiting for silence (docs/protocol.md, Terminal data). */
+
 import * as v from "valibot";
+import { requireTypable } from "../keys/input-parser.ts";
 import { StatusSchema } from "../protocol/commands.ts";
 import { OutputCursorSchema } from "../protocol/conditions.ts";
 import { described, integerFrom, optional } from "../protocol/fields.ts";
@@ -61,6 +63,7 @@ export const terminalOperations = [
     types: true,
     summary: "Type text, bytes or keys into the terminal",
     input: SendInputSchema,
+    check: requireTypable,
     output: SentSchema,
     errors: ["session_ended", "input_send_failed", "payload_too_large", "unknown_key"],
     http: [

@@ -2,6 +2,7 @@
  * Operations on the windows of a session and their layouts (docs/protocol.md, Windows and panes). Their target is a
  * window, `@w5` or `name:window`, or a pane in it.
  */
+
 import * as v from "valibot";
 import { described, optional } from "../protocol/fields.ts";
 import {
@@ -15,8 +16,9 @@ import {
 import { layoutPresetNames } from "../protocol/layout-presets.ts";
 import { isWindowName, normalName } from "../protocol/names.ts";
 import { EndedField, WindowInfoSchema } from "../protocol/session.ts";
+import { requireWindow, windowDestination } from "../protocol/window-destination.ts";
 import { operation } from "./define.ts";
-import { FocusField, startErrors } from "./panes.ts";
+import { FocusField, requireNewProgram, startErrors } from "./panes.ts";
 import { NothingSchema } from "./sessions.ts";
 
 const WindowNameSchema = described(
@@ -53,6 +55,7 @@ export const windowOperations = [
       ...ProgramFields,
       focus: FocusField,
     }),
+    check: requireNewProgram,
     output: ArrangementSchema,
     errors: ["invalid_layout", "session_ended", ...startErrors],
     http: [{ method: "POST", path: "/sessions/:name/windows", status: 201 }],
@@ -115,6 +118,7 @@ export const windowOperations = [
       make_room: MakeRoomField,
       focus: FocusField,
     }),
+    check: ({ to, index }) => void windowDestination(to ?? null, index ?? null),
     output: ArrangementSchema,
     errors: ["pane_not_found", "invalid_layout", "session_not_found", "session_unavailable"],
     http: [{ method: "POST", path: "/sessions/:name/window/move" }],
@@ -129,6 +133,7 @@ export const windowOperations = [
     input: v.object({
       with: described(v.string(), "the other window: its number, next, previous, last, @w5 or session:window"),
     }),
+    check: ({ with: other }) => requireWindow(other),
     output: ArrangementSchema,
     errors: ["pane_not_found", "invalid_layout", "session_not_found", "session_unavailable"],
     http: [{ method: "POST", path: "/sessions/:name/window/swap" }],

@@ -10,6 +10,7 @@ import { startFault } from "../platform/executable.ts";
 import { platform } from "../platform/platform.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
+import { requireProgram } from "../protocol/program-text.ts";
 import { MAX_PIPED_BYTES } from "../protocol/steps.ts";
 import { planShell, type ShellPlan } from "../shell/plan.ts";
 import { bashVersion } from "./bash-version.ts";
@@ -81,13 +82,7 @@ function directoryFault(path: string): string | null {
 
 /** @throws WshError invalid_request, payload_too_large */
 function checkTexts({ command, env, stdin }: SpawnRequest): void {
-  if (typeof command === "string") {
-    if (command.includes("\0")) throw new WshError("invalid_request", "'command' contains a NUL character");
-    if (command.trim() === "")
-      throw new WshError("invalid_request", "'command' is empty", {
-        hint: "Omit it to start a shell.",
-      });
-  }
+  requireProgram({ command, stdin });
   requireArgumentFits("'command'", command ?? "", "Pass a longer script as stdin of 'sh'.");
   for (const [name, value] of Object.entries(env ?? {})) {
     requireArgumentFits(
@@ -95,9 +90,6 @@ function checkTexts({ command, env, stdin }: SpawnRequest): void {
       `${name}=${value}`,
       "Pass the value in a file, or as stdin.",
     );
-  }
-  if (stdin !== undefined && typeof command !== "string") {
-    throw new WshError("invalid_request", "'stdin' needs a command");
   }
   for (const [name, text] of Object.entries({ command, stdin })) {
     if (typeof text !== "string" || Buffer.byteLength(text) <= MAX_TEXT_BYTES) continue;

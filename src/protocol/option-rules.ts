@@ -52,6 +52,13 @@ export const outputRules: readonly OptionRule<"raw" | "range" | "command_id">[] 
 /** Rules of pane.resize. */
 export const resizeRules: readonly OptionRule<"direction" | "rows" | "cols" | "rows_percent" | "cols_percent">[] = [
   { option: "direction", excludes: ["rows", "cols", "rows_percent", "cols_percent"] },
+  { option: "rows", excludes: ["rows_percent"] },
+  { option: "cols", excludes: ["cols_percent"] },
+];
+/** Rules of pane.split and pane.move: a size, and the rectangle of a floating pane. */
+export const placeRules: readonly OptionRule<"cells" | "percent" | "float" | "x" | "y" | "width" | "height">[] = [
+  { option: "cells", excludes: ["percent"] },
+  ...(["x", "y", "width", "height"] as const).map((option) => ({ option, needs: "float" }) as const),
 ];
 
 /** Rules of checkpoint.forget. */

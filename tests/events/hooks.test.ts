@@ -216,7 +216,7 @@ test("an error names its line, value and the allowed values, and keeps nobody fr
 test("every mistake of the settings is listed, each with what is valid", async () => {
   const config = [
     'status_position = "left"\nstatuss = "on"\nprefix_key = "C-i"',
-    '[keys]\n"zz" = "pane.split"\n"g" = "pane.nope"',
+    '[keys]\n"zz" = "pane.split"\n"g" = "pane.nope"\n"h" = "input.send keys=Entre"',
     '[[on]]\nevent = "bel"\nrun = ["x"]\n[[on]]\nevent = "bell"\ndo = "no.op"',
     '[[notify]]\nway = "pigeon"\n[[notify]]\nway = "ntfy"\nurl = "https://ntfy.sh/x"\ntoken_file = "/nonexistent"\n',
   ];
@@ -229,10 +229,11 @@ test("every mistake of the settings is listed, each with what is valid", async (
     [3, "prefix_key Ctrl+i is the Tab key"],
     [5, '[keys] "zz": unknown key "zz"'],
     [6, "[keys] \"g\": no operation 'pane.nope'"],
-    [8, '[[on]] event is "bel"'],
-    [10, "[[on]] do: no operation 'no.op'"],
-    [14, '[[notify]] way is "pigeon"'],
-    [15, "[[notify]] token_file: ENOENT"],
+    [7, '[keys] "h": unknown key "Entre"; near: Enter'],
+    [9, '[[on]] event is "bel"'],
+    [11, "[[on]] do: no operation 'no.op'"],
+    [15, '[[notify]] way is "pigeon"'],
+    [16, "[[notify]] token_file: ENOENT"],
   ];
   for (const [line, text] of expected) expect(stderr).toContain(`config.toml:${line}: ${text}`);
   expect(stderr.match(/^wsh: /gm)).toHaveLength(expected.length);

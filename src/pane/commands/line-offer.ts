@@ -3,13 +3,12 @@
  * character of it acts as a key; a prompt that already has text is left unchanged.
  */
 import { WshError } from "../../protocol/errors.ts";
+import { cleanLine } from "../../protocol/typed-texts.ts";
 import type { InputHold } from "../input-gate.ts";
 import { type LinePort, PromptLine } from "./prompt-line.ts";
 
 const PASTE_BEGIN = "\x1b[200~";
 const PASTE_END = "\x1b[201~";
-/** Longest line, in UTF-16 units: an editor redraws it without a noticeable delay. */
-const MAX_LINE = 16 * 1024;
 
 export interface LineOfferPort extends LinePort {
   /** Types past the held input. */
@@ -51,17 +50,4 @@ export async function offerLine(port: LineOfferPort, { text, maxWaitMs }: LineOf
   } finally {
     hold[Symbol.dispose]();
   }
-}
-
-/** @throws WshError invalid_request */
-export function cleanLine(text: string): string {
-  const line = text.replace(/\s+$/, "");
-  if (line === "") throw new WshError("invalid_request", "'text' is empty");
-  if (line.length > MAX_LINE) {
-    throw new WshError("invalid_request", `'text' has ${line.length} characters; the limit is ${MAX_LINE}`);
-  }
-  if (/[\x00-\x08\x0b-\x1f\x7f-\x9f]/.test(line)) {
-    throw new WshError("invalid_request", "'text' contains control characters, which are keys at a prompt");
-  }
-  return line;
 }

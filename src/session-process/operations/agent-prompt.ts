@@ -14,6 +14,7 @@ import type { Pane } from "../../pane/pane.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
 import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { promptText } from "../../protocol/typed-texts.ts";
 import { awaitTurn, type Delivery, HookReports } from "./agent-turn.ts";
 import { decodeFor, typeInto } from "./typing.ts";
 
@@ -30,16 +31,13 @@ const ENTER_DELAY_MS = 250;
 const MAX_HOOK_DELAY_MS = 2_000;
 /** Agents whose box has a mark: without it, something else covers the screen. */
 const agentsWithMark: ReadonlySet<string> = new Set(["claude", "codex", "gemini", "copilot", "cursor-agent", "qwen"]);
-/** First characters that make a text a command of the agent, or of a shell. */
-const COMMAND_START = /^\s*[/!#]/;
 /** Text ends at which agents offer completions, which Enter would accept, or at which Enter is a line end. */
 const OPEN_END = /(?:^|\s)[@/#$:]\S*$|\\$/;
-const CONTROL_CHARACTERS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 
 const deliveries = new WeakMap<Pane, Promise<unknown>>();
 
 export async function promptAgent(pane: Pane, input: Input, { signal }: HandlerContext): Promise<Output> {
-  const text = checkText(input);
+  const text = promptText(input);
   const earlierDelivery = deliveries.get(pane) ?? Promise.resolve();
   const delivery = earlierDelivery.then(() => deliver(pane, text, input, signal));
   deliveries.set(
@@ -59,22 +57,6 @@ export async function promptAgent(pane: Pane, input: Input, { signal }: HandlerC
   } finally {
     reports.end();
   }
-}
-
-/** @throws WshError invalid_request */
-function checkText({ text, command }: Input): string {
-  const plain = text.replace(/\r\n?/g, "\n").replace(/\n+$/, "");
-  if (plain.trim() === "") throw new WshError("invalid_request", "'text' is blank");
-  if (CONTROL_CHARACTERS.test(plain))
-    throw new WshError("invalid_request", "'text' has control characters", {
-      hint: "Remove them; send keys with {input}.",
-    });
-  if (!command && COMMAND_START.test(plain)) {
-    throw new WshError("invalid_request", `the agent would take '${plain.trim().slice(0, 20)}' as a command`, {
-      hint: "Begin with a word, or set 'command' to have it carried out.",
-    });
-  }
-  return plain;
 }
 
 async function deliver(

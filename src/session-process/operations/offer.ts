@@ -5,10 +5,10 @@
 import { lineNotOfferedNotice } from "../../compositor/notices.ts";
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
-import { cleanLine } from "../../pane/commands/line-offer.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
+import { cleanLine } from "../../protocol/typed-texts.ts";
 import { witnessOf } from "../receipts.ts";
 
 /** Longest wait for the end of the command that asked for a line at the next prompt, in ms. */

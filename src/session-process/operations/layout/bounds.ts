@@ -1,5 +1,4 @@
 /** Converts the rectangles of floating panes from and to the form of calls. Pure. */
-import { WshError } from "../../../protocol/errors.ts";
 import type { Bounds } from "../../../protocol/layout.ts";
 import type { Amount } from "../../../protocol/size.ts";
 import type { FloatBounds } from "../../../session/layout/floats.ts";
@@ -30,11 +29,7 @@ export function boundsText({ x, y, width, height }: FloatBounds): Bounds {
   return { x: at(x), y: at(y), width: text(width), height: text(height) };
 }
 
-/** @returns undefined for a tiled pane @throws WshError invalid_request */
+/** @returns undefined for a tiled pane */
 export function floatChange(isFloating: boolean, bounds: Bounds): FloatChange | undefined {
-  const requested = boundsOf(bounds);
-  if (isFloating) return requested;
-  const [strayName] = Object.keys(requested);
-  if (strayName !== undefined) throw new WshError("invalid_request", `'${strayName}' needs 'float'`);
-  return undefined;
+  return isFloating ? boundsOf(bounds) : undefined;
 }

@@ -66,7 +66,6 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       const change = { ...boundsOf(bounds), ...defined({ hidden }), ...(on === true ? { popup: false } : {}) };
       const isChange = Object.keys(change).length > 0 || direction !== undefined;
       if (on === false || (on === undefined && !isChange && entry !== null)) {
-        if (isChange) throw new WshError("invalid_request", "a tiled pane has no place of its own");
         return tilePane(state, pane, area);
       }
       const floated = makeFloat(state, pane, change, area);
@@ -94,9 +93,6 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       return change(call, (state, area) => applyResize(state, pane, { kind: "grow", side: direction, by }, area));
     }
     const [height, width] = [amount(rows, rows_percent), amount(cols, cols_percent)];
-    if (height === undefined && width === undefined) {
-      throw new WshError("invalid_request", "'direction' or a size is missing");
-    }
     const set = {
       kind: "set",
       ...defined({ rows: height, cols: width }),
@@ -129,8 +125,6 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       const { state } = arrangement;
       const area = arrangement.sizeOf(windowWith(state, pane));
       if (to === undefined || to === null) {
-        if (float !== undefined)
-          throw new WshError("invalid_request", "a pane that is alone in its window cannot float");
         const options = { focus, base: parts.settings.base_index, ...defined({ index, name }) };
         // Checked before an id is issued.
         breakPane(state, pane, 0, area, options);

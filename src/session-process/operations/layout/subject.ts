@@ -110,9 +110,6 @@ export function otherPane({ parts, subject }: Pick<LayoutCall, "parts" | "subjec
 }
 
 export function amount(cells: number | undefined, percent: number | undefined): Amount | undefined {
-  if (cells !== undefined && percent !== undefined) {
-    throw new WshError("invalid_request", `a size is either ${cells} cells or ${percent} percent`);
-  }
   if (cells !== undefined) return { cells };
   return percent === undefined ? undefined : { percent };
 }

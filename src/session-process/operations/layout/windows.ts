@@ -3,8 +3,8 @@ import type { Handlers } from "../../../endpoint/operations/context.ts";
 import { isWithinSession } from "../../../operations/rights.ts";
 import type { OperationNameOf } from "../../../operations/table.ts";
 import { defined } from "../../../protocol/defined.ts";
-import { WshError } from "../../../protocol/errors.ts";
 import { parseTarget, windowId } from "../../../protocol/names.ts";
+import { windowDestination } from "../../../protocol/window-destination.ts";
 import { takeWindowId } from "../../../registry/panes.ts";
 import { windowBeside } from "../../../session/windows/changes.ts";
 import { showFloats } from "../../../session/windows/floats.ts";
@@ -91,7 +91,7 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
     const { parts, subject } = call;
     const { id } = subject.window;
     const { state } = parts.arrangement;
-    if (!isWithinSession(other) && isElsewhere(parts, parseTarget(requireWindow(other)))) {
+    if (!isWithinSession(other) && isElsewhere(parts, parseTarget(other))) {
       return loadMoving(parts, ({ swapWindowAway }) => swapWindowAway(parts, id, other));
     }
     const index = Number(other);
@@ -114,27 +114,10 @@ function defaultPlacement({ parts }: LayoutCall) {
 function destinationOf(
   parts: LayoutCall["parts"],
   to: string | null,
-  index: number | null,
+  givenIndex: number | null,
 ): { readonly target: string | null; readonly index: number | null } {
-  const [, sessionName = "", number = ""] = /^(?:([^:]*):)?(\d*)$/.exec(to ?? "") ?? [to, to ?? ""];
-  const chosenIndex = number === "" ? index : Number(number);
-  if (index !== null && chosenIndex !== index)
-    throw new WshError("invalid_request", `'${to}' and index ${index} differ`);
-  if (to === "") throw new WshError("invalid_request", "'' is not a session, a number, or session:number");
-  if (sessionName === "") return { target: null, index: chosenIndex };
-  const target = parseTarget(sessionName);
-  if ((target.kind === "session" && target.window !== undefined) || /^(pane|window_id)$/.test(target.kind)) {
-    throw new WshError("invalid_request", `'${to}' is not a session, a number, or session:number`);
-  }
-  return { target: isElsewhere(parts, target) ? sessionName : null, index: chosenIndex };
-}
-
-/** A bare name would be a session's. @throws WshError invalid_request */
-function requireWindow(text: string): string {
-  if (/[@:]/.test(text)) return text;
-  throw new WshError("invalid_request", `'${text}' is not a window`, {
-    hint: "Name it by its number, next, previous, last, an id such as @w5, or session:window.",
-  });
+  const { session, index } = windowDestination(to, givenIndex);
+  return { target: session !== null && isElsewhere(parts, parseTarget(session)) ? session : null, index };
 }
 
 /** Loaded when a window first moves to another session. */
