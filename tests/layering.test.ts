@@ -19,7 +19,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   client: ["protocol", "operations"],
   compositor: ["protocol", "terminal"],
   instance: ["base", "protocol", "platform"],
-  pty: ["protocol", "platform"],
+  pty: ["base", "protocol", "platform"],
   web: ["protocol", "keys"],
   wire: ["base", "protocol", "platform"],
   attach: ["protocol", "keys", "platform", "terminal", "wire"],

@@ -4,6 +4,7 @@
  * after INPUT_STALL_MS without progress everything queued is dropped, and every pending write fails.
  */
 
+import { type Clock, systemClock } from "../base/clock.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** More than the largest input of one request (1 MiB), so that several writers may wait at once. */
@@ -30,17 +31,19 @@ export class InputQueue {
   readonly #offer: OfferBytes;
   readonly #stallMs: number;
   readonly #limitBytes: number;
+  readonly #clock: Clock;
   readonly #pending: QueuedInput[] = [];
   #pendingBytes = 0;
   #lastProgressAt = 0;
   #retryDelayMs = RETRY_FIRST_MS;
-  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #retryTimer: Disposable | undefined;
   #isClosed = false;
 
-  constructor(offer: OfferBytes, stallMs = INPUT_STALL_MS, limitBytes = INPUT_LIMIT_BYTES) {
+  constructor(offer: OfferBytes, stallMs = INPUT_STALL_MS, limitBytes = INPUT_LIMIT_BYTES, clock = systemClock) {
     this.#offer = offer;
     this.#stallMs = stallMs;
     this.#limitBytes = limitBytes;
+    this.#clock = clock;
   }
 
   /** Number of pending bytes. */
@@ -60,7 +63,7 @@ export class InputQueue {
       if (taken < 0) return Promise.reject(sendError("the terminal is gone"));
       if (taken === bytes.length) return Promise.resolve();
       rest = bytes.subarray(taken);
-      this.#lastProgressAt = performance.now();
+      this.#lastProgressAt = this.#clock.now();
       this.#retryDelayMs = RETRY_FIRST_MS;
     }
     if (this.#pendingBytes + rest.length > this.#limitBytes) {
@@ -102,14 +105,14 @@ export class InputQueue {
       this.#pendingBytes -= taken;
       piece.unsent = piece.unsent.subarray(taken);
       if (taken > 0) {
-        this.#lastProgressAt = performance.now();
+        this.#lastProgressAt = this.#clock.now();
         this.#retryDelayMs = RETRY_FIRST_MS;
       }
       if (piece.unsent.length > 0) break;
       this.#pending.shift();
       piece.resolve();
     }
-    const stalled = performance.now() - this.#lastProgressAt;
+    const stalled = this.#clock.now() - this.#lastProgressAt;
     if (stalled >= this.#stallMs) {
       this.#failPending(
         `the program has read nothing for ${Math.round(stalled)} ms; ${this.#pendingBytes} bytes were not sent`,
@@ -121,15 +124,15 @@ export class InputQueue {
 
   #scheduleRetry(): void {
     if (this.#retryTimer !== undefined) return;
-    this.#retryTimer = setTimeout(() => {
+    this.#retryTimer = this.#clock.after(this.#retryDelayMs, () => {
       this.#retryTimer = undefined;
       this.#retryDelayMs = Math.min(this.#retryDelayMs * 2, RETRY_LONGEST_MS);
       this.#flush();
-    }, this.#retryDelayMs);
+    });
   }
 
   #cancelRetry(): void {
-    clearTimeout(this.#retryTimer);
+    this.#retryTimer?.[Symbol.dispose]();
     this.#retryTimer = undefined;
   }
 

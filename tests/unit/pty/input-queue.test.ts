@@ -1,6 +1,7 @@
 /** Input on its way to a terminal that accepts it in pieces, late, or not at all. */
 import { expect, test } from "bun:test";
 import { INPUT_LIMIT_BYTES, InputQueue } from "../../../src/pty/input-queue.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 /** A terminal with room for so many bytes; `room` may be changed, -1 is a terminal that is gone. */
 function terminal(room: number) {
@@ -68,14 +69,18 @@ test("a terminal that accepts nothing fails every writer, and a later one starts
 
 test("a terminal that accepts a byte from time to time does not fail", async () => {
   const { state, offer } = terminal(0);
-  const queue = new InputQueue(offer, 60);
-  const write = queue.write(bytes("slow but steady"));
-  const drip = setInterval(() => {
+  const clock = manualClock();
+  const queue = new InputQueue(offer, 60, undefined, clock);
+  const text = "slow but steady";
+  const write = queue.write(bytes(text));
+  for (const _ of text) {
     state.room += 1;
-  }, 20);
+    // Twice: the longest pause before the next offer is longer than one of these.
+    clock.pass(20);
+    clock.pass(20);
+  }
   await write;
-  clearInterval(drip);
-  expect(state.text).toBe("slow but steady");
+  expect(state.text).toBe(text);
 });
 
 test("the queue has a limit, and input over it is refused completely", async () => {
