@@ -86,7 +86,8 @@ describe.if(isLinux)("run returns", () => {
 
   test("never the earlier screen, and warns when nothing was submitted", async () => {
     await api.until({ type: "idle", ms: 300 });
-    const { screen, exit_code } = await api.run("echo fr''esh\n", { timeout_ms: 100 });
+    // Less than it has been silent before, and longer than a shell pauses between the output and the end of a command.
+    const { screen, exit_code } = await api.run("echo fr''esh\n", { timeout_ms: 250 });
     expect(screen.lines.join("\n")).toContain("\nfresh");
     expect(exit_code).toBe(0);
     const unsent = await api.run("echo not sent");

@@ -63,10 +63,12 @@ describe("an attached terminal", () => {
     await shows(person, /^ dev /);
     await wsh.server();
     const http = new Http({ unix: wsh.instance.httpSocket });
-    const { body } = await http.post("/sessions/dev:0.1/input", { data: "echo by a call\r" });
-    await shows(person, / an HTTP client types? in 1 |an HTTP client…? types in 1/).catch((error) => {
-      throw new Error(`${error.message} ${JSON.stringify(body)}`);
+    // It is displayed for a few seconds, from the call on: the answer may come later.
+    const typed = http.post("/sessions/dev:0.1/input", { data: "echo by a call\r" });
+    await shows(person, / an HTTP client types? in 1 |an HTTP client…? types in 1/).catch(async (error) => {
+      throw new Error(`${error.message} ${JSON.stringify((await typed).body)}`);
     });
+    await typed;
     await until("nobody types", async () => !lastRow(await person.text()).includes("types"));
   });
 });

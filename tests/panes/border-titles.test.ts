@@ -15,9 +15,12 @@ test("the line above a pane shows its title, its writer, and its end reason", as
   await person.sees(/[─━] my work( · waits for input)? [─━]/);
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
-  const { status } = await http.post("/sessions/dev:0.1/input", { data: "from a call\r" });
+  // It is displayed for a few seconds, from the call on: the answer may come later.
+  const [{ status }] = await Promise.all([
+    http.post("/sessions/dev:0.1/input", { data: "from a call\r" }),
+    person.sees(/[─━] my work · an HTTP client types( · waits for input)? [─━]/),
+  ]);
   expect(status).toBe(204);
-  await person.sees(/[─━] my work · an HTTP client types( · waits for input)? [─━]/);
   await until("nobody types", async () => !/client types . /.test(await person.text()));
   expect(await person.text()).toContain(" my work ");
   await wsh.ok("pane", "title", "dev:0.1", "its name");
