@@ -7,10 +7,10 @@ import type { Binding } from "../keys/bindings.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
 import {
   isUnlimited,
-  leaveFor,
-  requireMay,
+  permissionFor,
   requireMayStream,
   requireOwnSession,
+  requireRights,
   targetsIn,
 } from "../operations/rights.ts";
 import { agentAt } from "../platform/agent-above.ts";
@@ -206,7 +206,7 @@ export class SessionServer implements PeerHandler {
   }
 
   private async answer(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
-    if (leaveFor(request) !== null) await this.serving.operate(request, peer);
+    if (permissionFor(request) !== null) await this.serving.operate(request, peer);
     switch (request.op) {
       case "peer.ping":
       case "peer.leave":
@@ -424,7 +424,7 @@ export class SessionServer implements PeerHandler {
     ]);
     const definition = findOperation(operation);
     if (definition === undefined) return;
-    requireMay(by, definition, this.serving.session.id, input);
+    requireRights(by, definition, this.serving.session.id, input);
     for (const named of targetsIn(by, definition, input)) findPermittedSession(this.policy.instance, by, named);
   }
 

@@ -22,7 +22,7 @@ type RequestedOperation = Pick<Operation, "name" | "access" | "scope" | "forOneS
  * not its own
  * @throws WshError access_denied for a request between processes
  */
-export function leaveFor({
+export function permissionFor({
   op,
   input,
   caller,
@@ -56,35 +56,40 @@ export function isUnlimited({ access, caller }: Acting): boolean {
  * @param session id of the subject's current session; null: the server, or a missing session
  * @throws WshError access_denied, session_not_found for another session than its own
  */
-export function requireMay(by: Acting, asked: RequestedOperation, session: string | null, input?: unknown): void {
-  requireAccess(asked, by.access);
+export function requireRights(
+  by: Acting,
+  operation: RequestedOperation,
+  session: string | null,
+  input?: unknown,
+): void {
+  requireAccess(operation, by.access);
   const { only } = by.caller;
   if (only === undefined) return;
-  if (asked.shared === true) throw moreThanOne(asked.name, only);
+  if (operation.shared === true) throw moreThanOne(operation.name, only);
   if (session !== null) requireOwnSession(by, session);
-  else if (asked.forOneSession !== true) throw moreThanOne(asked.name, only);
+  else if (operation.forOneSession !== true) throw moreThanOne(operation.name, only);
   // An answer whether a name is free would reveal other sessions.
-  if (asked.name === "session.update" && typeof input === "object" && input !== null && "name" in input) {
+  if (operation.name === "session.update" && typeof input === "object" && input !== null && "name" in input) {
     throw new WshError("access_denied", "a token for one session cannot rename it");
   }
 }
 
-/** Whether `requireMay` passes, for lists of possible actions. */
+/** Whether `requireRights` passes, for lists of possible actions. */
 export function may(by: Acting, asked: RequestedOperation, session: string | null): boolean {
   try {
-    requireMay(by, asked, session);
+    requireRights(by, asked, session);
     return true;
   } catch {
     return false;
   }
 }
 
-/** Checks a request of a stream, or between processes. @throws WshError as requireMay */
+/** Checks a request of a stream, or between processes. @throws WshError as requireRights */
 export function requireMayStream(by: Acting, name: string, session: string): void {
   if (isUnlimited(by)) return;
   const access = streamRequests.get(name);
   if (access === undefined) throw new WshError("access_denied", `'${name}' is reserved for processes of this account`);
-  requireMay(by, { name, access, scope: "session" }, session);
+  requireRights(by, { name, access, scope: "session" }, session);
 }
 
 /** Checks a subscription to events, of a session here or on another machine. @throws WshError access_denied */

@@ -10,7 +10,7 @@ import { platform } from "../platform/platform.ts";
 import type { OwnerProcess } from "../protocol/owner.ts";
 import { durationOf } from "../protocol/time-text.ts";
 import type { Session } from "../session/session.ts";
-import type { Content } from "./panes/content.ts";
+import type { SessionContent } from "./panes/session-content.ts";
 
 /** Longest time from the warning to the end, in ms, and its share of the limit. */
 const WARNING_MS = 10 * 60_000;
@@ -42,7 +42,7 @@ class AutomaticEnd implements Disposable {
 
   /** @param wasViewed whether a person has created or restored it */
   constructor(
-    private readonly session: Session<Content>,
+    private readonly session: Session<SessionContent>,
     private readonly rule: EndRule,
     wasViewed: boolean,
   ) {
@@ -125,7 +125,7 @@ class AutomaticEnd implements Disposable {
 }
 
 /** @param limit a duration such as `12h` */
-export function endUnused(session: Session<Content>, limit: string, wasViewed: boolean): void {
+export function endUnused(session: Session<SessionContent>, limit: string, wasViewed: boolean): void {
   const limitMs = durationOf(limit) ?? Number.POSITIVE_INFINITY;
   const warningMs = Math.min(limitMs * WARNING_SHARE, WARNING_MS);
   const unusedMs = (): number => session.pane.activity.idleMs();
@@ -141,7 +141,7 @@ export function endUnused(session: Session<Content>, limit: string, wasViewed: b
  * @param owner the process with which it ends; null: a connection, whose end the server reports (the event `ownerGone`)
  * after the time to reconnect
  */
-export function endWithOwner(session: Session<Content>, owner: OwnerProcess | null, wasViewed: boolean): void {
+export function endWithOwner(session: Session<SessionContent>, owner: OwnerProcess | null, wasViewed: boolean): void {
   let ownerGoneAt: number | null = null;
   const graceMs = intervals.ownerGrace;
   const unusedMs = (): number => {

@@ -43,8 +43,8 @@ import { recordSession } from "./events/session-events.ts";
 import { TerminalNotices } from "./events/terminal-notices.ts";
 import { PaneKeeper, type PaneKeeperPort } from "./pane-keeper.ts";
 import { Arrangement } from "./panes/arrangement.ts";
-import { Content } from "./panes/content.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
+import { SessionContent } from "./panes/session-content.ts";
 import { WindowView } from "./panes/window-view.ts";
 import { SessionProcess } from "./session-process.ts";
 import { TerminalVariableFiles } from "./terminal-variable-files.ts";
@@ -195,7 +195,7 @@ async function assemble(
     },
   );
   let view: WindowView | null = null;
-  const content: Content = new Content(
+  const content: SessionContent = new SessionContent(
     arrangement,
     () => {
       view ??= new WindowView(arrangement, area, content);
@@ -209,7 +209,7 @@ async function assemble(
     const { id, session: number, window } = claim;
     return { id, session: number, window, name: session.name, hasMore: arrangement.isSplit };
   };
-  const session: Session<Content> = new Session<Content>(
+  const session: Session<SessionContent> = new Session<SessionContent>(
     {
       id: claim.session,
       windowId: claim.window,
@@ -308,7 +308,7 @@ async function assemble(
     audit: options.audit,
     eventConsumers: options.eventConsumers,
   });
-  arrangement.events.on("lost", (pane) => {
+  arrangement.events.on("processLost", (pane) => {
     const recovered = import("./panes/recover-guest.ts").then((code) =>
       code.recoverLostGuest(sessionProcess, pane, keeperPort),
     );

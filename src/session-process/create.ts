@@ -66,7 +66,7 @@ export interface PaneDependencies {
 export interface PlannedPane {
   readonly replay: Replay | null;
   /** Creates the pane without its program. @param isPrivate called whenever data of it would be stored */
-  make(as: {
+  make(identity: {
     readonly id: number;
     readonly session: string;
     readonly tmux: SessionIdentity["tmux"];

@@ -56,7 +56,7 @@ export function displayedPane(session: PaneSession): DisplayedContent {
         events.on("clipboard", (copied) => listener.clipboard(copied)),
       ];
       return () => {
-        for (const end of unsubscribers) end();
+        for (const unsubscribe of unsubscribers) unsubscribe();
       };
     },
     learnColors: (colors) => terminal.setProfile(withColors(terminal.profile, colors)),

@@ -245,8 +245,8 @@ function startStatusLineWhenNeeded(sessionProcess: SessionProcess, liveSettings:
         logger.warn("a command of the status line fails", { session: session.name, command, reason }),
     });
     liveSettings.onChanged(() => statusLine.changed());
-    arrangement.events.on("listed", () => statusLine.paneChanged());
-    arrangement.events.on("rang", (pane) => arrangement.isSplit && statusLine.bellRang(pane));
+    arrangement.events.on("listingChanged", () => statusLine.paneChanged());
+    arrangement.events.on("bellRang", (pane) => arrangement.isSplit && statusLine.bellRang(pane));
     arrangement.events.on("rendered", (pane) => statusLine.paneRendered(pane));
     session.events.on("destroyed", () => statusLine[Symbol.dispose]());
   };

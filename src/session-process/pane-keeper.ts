@@ -26,15 +26,15 @@ import { localQuestions, questionsOfSession } from "./events/pane-questions.ts";
 import { PasswordPrompter, passwordPrompters } from "./events/password-prompter.ts";
 import type { Recorder } from "./events/recorder.ts";
 import type { Arrangement } from "./panes/arrangement.ts";
-import type { Content } from "./panes/content.ts";
 import { LocalPane } from "./panes/local-pane.ts";
+import type { SessionContent } from "./panes/session-content.ts";
 import { Witness } from "./receipts.ts";
 import type { TmuxSocket } from "./tmux-socket.ts";
 
 export interface PaneKeeperPort {
-  readonly session: Session<Content>;
+  readonly session: Session<SessionContent>;
   readonly arrangement: Arrangement;
-  readonly content: Content;
+  readonly content: SessionContent;
   readonly localPanes: Map<string, LocalPane>;
   readonly instance: Instance;
   readonly settings: Settings;
@@ -74,7 +74,7 @@ export class PaneKeeper {
   constructor(private readonly port: PaneKeeperPort) {
     const { arrangement, recorder } = port;
     arrangement.events.on("changed", () => this.startLayoutCheckpoint());
-    arrangement.events.on("recorded", (details) =>
+    arrangement.events.on("eventReported", (details) =>
       recorder.record({ ...details, ...present({ window: windowIdOf(arrangement.state, details.pane) }) }),
     );
     // Otherwise a pane that is still in the layout would keep its checkpoint, and the ended session would look
@@ -126,7 +126,7 @@ export class PaneKeeper {
           return settings.mouse !== "off";
         },
       },
-      isTypedBeside: () => arrangement.isTypedBeside(id),
+      isTypingElsewhere: () => arrangement.isTypingElsewhere(id),
       hasOthers: () => arrangement.hasSeveral,
       isInfoDisplayed: () => arrangement.hasSeveral || session.status !== null,
     });
@@ -224,7 +224,7 @@ export class PaneKeeper {
         if (arrangement.isLiving(pane)) await checkpoint.saveTo(directory);
       }),
     );
-    const guestLinks = [...arrangement.placed.values()].flatMap(({ link }) => (link?.isGuest ? [link] : []));
+    const guestLinks = [...arrangement.placedPanes.values()].flatMap(({ link }) => (link?.isGuest ? [link] : []));
     await Promise.all(guestLinks.map((link) => link.request("peer.checkpoint", { folder: basename(directory) })));
   }
 

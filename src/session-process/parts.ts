@@ -10,14 +10,14 @@ import type { PeerRequest } from "../wire/peer.ts";
 import type { PaneRequest } from "./create.ts";
 import type { PaneKeeper } from "./pane-keeper.ts";
 import type { Arrangement } from "./panes/arrangement.ts";
-import type { Content } from "./panes/content.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
+import type { SessionContent } from "./panes/session-content.ts";
 import type { Permission } from "./permission.ts";
 
 export interface SessionParts {
-  readonly session: Session<Content>;
+  readonly session: Session<SessionContent>;
   readonly arrangement: Arrangement;
-  readonly content: Content;
+  readonly content: SessionContent;
   readonly instance: Instance;
   readonly settings: Settings;
   /** The process's own id in the registry. */

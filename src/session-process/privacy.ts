@@ -13,11 +13,11 @@ export function followPrivacy(parts: SessionParts): void {
   const notifyPanes = (): void => {
     for (const local of localPanes.values())
       if (local.adoptedBy === null) local.ownSession.setPrivate(session.isPrivate);
-    for (const { link } of arrangement.placed.values()) if (link?.isGuest) link.setPrivate(session.isPrivate);
+    for (const { link } of arrangement.placedPanes.values()) if (link?.isGuest) link.setPrivate(session.isPrivate);
   };
   // Both events: the flag of each pane's own session follows that of the session.
   for (const change of ["info", "private"] as const) session.events.on(change, notifyPanes);
-  arrangement.events.on("placed", notifyPanes);
+  arrangement.events.on("positionsChanged", notifyPanes);
   session.events.on("private", () => void revokeFromAgents(parts));
   let wasPrivate = session.isPrivate;
   session.events.on("info", () => {
@@ -26,7 +26,7 @@ export function followPrivacy(parts: SessionParts): void {
     void storePrivacy(parts);
   });
   let hadPrivateViews = false;
-  arrangement.events.on("listed", () => {
+  arrangement.events.on("listingChanged", () => {
     const hasPrivateViews = content.privateOwners.length > 0;
     if (hasPrivateViews && !hadPrivateViews) session.events.emit("private", undefined);
     hadPrivateViews = hasPrivateViews;
@@ -41,9 +41,9 @@ async function storePrivacy({ session, instance }: SessionParts): Promise<void> 
 }
 
 /** Called when the session that shows a pane of this process becomes private, or stops being private. */
-export function setGuestPrivate({ session }: SessionParts, { ownSession }: LocalPane, on: boolean): void {
-  const becomesPrivate = on && !ownSession.isPrivate;
-  ownSession.setPrivate(on);
+export function setGuestPrivate({ session }: SessionParts, { ownSession }: LocalPane, isPrivate: boolean): void {
+  const becomesPrivate = isPrivate && !ownSession.isPrivate;
+  ownSession.setPrivate(isPrivate);
   if (becomesPrivate) session.events.emit("private", undefined);
 }
 

@@ -35,7 +35,7 @@ const TREES_NOT_RECORDED = "trees are recorded with the setting receipt_trees = 
 const NOT_SENT_BY_EXEC = "the tree before a command is recorded only if exec sends it";
 
 interface WitnessedCommand {
-  readonly by: Owner;
+  readonly writer: Owner;
   readonly offeredBy: Owner | undefined;
   readonly before: Tree;
   after: Tree;
@@ -106,17 +106,17 @@ export class Witness implements Disposable {
     const { pane } = this.port;
     const { log } = pane.commands;
     const record = log.require(id);
-    const seen = this.witnessed.get(id);
+    const facts = this.witnessed.get(id);
     if (record.state === "running")
       throw new WshError("invalid_request", `command ${id} still runs`, { hint: "Wait for its end first: wsh wait" });
-    if (seen === undefined) {
+    if (facts === undefined) {
       throw new WshError("invalid_request", `this process has not seen command ${id} from start to end`, {
         hint: "It ran before the session was restored, or newer commands replaced it. Run it again for a receipt.",
       });
     }
-    await seen.settled;
+    await facts.settled;
     const source = { name: session, pane: pane.id, command_id: id, wsh: VERSION };
-    const predicate: Predicate = { ...this.predicate(record, seen), session: source };
+    const predicate: Predicate = { ...this.predicate(record, facts), session: source };
     const subject = subjectsOf(predicate);
     const statement: Statement = { _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate };
     const { secret, publicKey } = await processKey();
@@ -126,7 +126,7 @@ export class Witness implements Disposable {
 
   private predicate(
     record: CommandRecord,
-    { by, offeredBy, before, after, output }: WitnessedCommand,
+    { writer, offeredBy, before, after, output }: WitnessedCommand,
   ): Omit<Predicate, "session"> {
     const { command, cwd, state, started_at, ended_at, exit_code, signal, verified, warnings } = record;
     const digest = output ?? this.digestOutput(record.id);
@@ -139,7 +139,7 @@ export class Witness implements Disposable {
       ended_at: ended_at === null ? null : new Date(ended_at).toISOString(),
       exit_code,
       signal,
-      by,
+      by: writer,
       ...defined({ offered_by: offeredBy }),
       verified,
       ...defined({ warnings }),
@@ -160,12 +160,14 @@ export class Witness implements Disposable {
     this.offeredLine = null;
     const isSent = sent !== null && nextTyped !== null;
     const missing = { missing: settings.receipt_trees ? NOT_SENT_BY_EXEC : TREES_NOT_RECORDED };
-    const [by, before] = isSent ? [nextTyped.by, nextTyped.before] : [pane.writer.current ?? unknownWriter, missing];
+    const [writer, before] = isSent
+      ? [nextTyped.by, nextTyped.before]
+      : [pane.writer.current ?? unknownWriter, missing];
     // A person may add to the line before running it.
     const isOffered =
       !isSent && offeredLine !== null && pane.commands.log.get(id)?.command?.includes(offeredLine.line) === true;
     const offeredBy = isOffered ? offeredLine.by : undefined;
-    this.witnessed.set(id, { by, offeredBy, before, after: missing, output: null, settled: Promise.resolve() });
+    this.witnessed.set(id, { writer, offeredBy, before, after: missing, output: null, settled: Promise.resolve() });
     for (const old of this.witnessed.keys()) {
       if (this.witnessed.size <= MAX_WITNESSED) break;
       this.witnessed.delete(old);
@@ -194,20 +196,20 @@ export class Witness implements Disposable {
 
   /** The digest of a command's output, line by line in printed form. */
   private digestOutput(id: number): Pick<Predicate, "output" | "no_output"> {
-    using stored = this.port.pane.commands.log.storedOutput(id);
-    if (stored === null) return { output: null, no_output: "it is not kept" };
-    const wholeRange = { from: 1, to: stored.totalLines };
-    const missing = stored.missingIn(wholeRange);
+    using storedOutput = this.port.pane.commands.log.storedOutput(id);
+    if (storedOutput === null) return { output: null, no_output: "it is not kept" };
+    const wholeRange = { from: 1, to: storedOutput.totalLines };
+    const missing = storedOutput.missingIn(wholeRange);
     if (missing !== null)
       return { output: null, no_output: `only ${missing.searched} lines are kept: ${missing.reason}` };
     const hash = new Bun.CryptoHasher("sha256");
     let bytes = 0;
-    for (const { lines } of stored.readRange(wholeRange)) {
+    for (const { lines } of storedOutput.readRange(wholeRange)) {
       const text = lines.map((line) => `${line}\n`).join("");
       hash.update(text);
       bytes += Buffer.byteLength(text);
     }
-    return { output: { sha256: hash.digest("hex"), bytes, lines: stored.totalLines } };
+    return { output: { sha256: hash.digest("hex"), bytes, lines: storedOutput.totalLines } };
   }
 }
 

@@ -36,8 +36,8 @@ import { FloodPace } from "./fairness/pacing.ts";
 import { FloodPriority } from "./fairness/priority.ts";
 import type { PaneKeeper } from "./pane-keeper.ts";
 import type { Arrangement } from "./panes/arrangement.ts";
-import type { Content } from "./panes/content.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
+import type { SessionContent } from "./panes/session-content.ts";
 import { ownFocus } from "./panes/window-input.ts";
 import { WindowView } from "./panes/window-view.ts";
 import type { NewPaneProgram, SessionParts } from "./parts.ts";
@@ -66,9 +66,9 @@ interface SessionProcessPort extends Pick<SessionParts, PortParts>, Pick<Permiss
 }
 
 export class SessionProcess implements SessionParts, ServedSession {
-  readonly session: Session<Content>;
+  readonly session: Session<SessionContent>;
   readonly arrangement: Arrangement;
-  readonly content: Content;
+  readonly content: SessionContent;
   readonly instance: Instance;
   readonly settings: Settings;
   readonly processId: number;
@@ -99,17 +99,17 @@ export class SessionProcess implements SessionParts, ServedSession {
       () => void this.loadOperations(),
       new FloodPace(() => this.holdOutput()),
     );
-    arrangement.events.on("placed", () => this.resizeForViewers());
-    arrangement.events.on("placed", () => this.reportWatching());
+    arrangement.events.on("positionsChanged", () => this.resizeForViewers());
+    arrangement.events.on("positionsChanged", () => this.reportWatching());
     session.events.on("listed", () => this.reportWatching());
-    arrangement.events.on("listed", () => arrangement.isSplit && session.events.emit("listed", undefined));
+    arrangement.events.on("listingChanged", () => arrangement.isSplit && session.events.emit("listed", undefined));
     arrangement.events.on("changed", ({ before, after }) => this.linkWindows(before, after));
     arrangement.events.on("copied", (copied) => session.buffers.storeCopy(copied));
     session.events.on("renamed", ({ new_name }) => {
       for (const { ownSession, adoptedBy } of this.localPanes.values())
         if (adoptedBy === null) ownSession.setName(new_name);
-      for (const placed of arrangement.placed.values()) {
-        if (placed.link?.isGuest) placed.link.setAdoptedBy({ number: this.sessionNumber, name: new_name });
+      for (const placedPane of arrangement.placedPanes.values()) {
+        if (placedPane.link?.isGuest) placedPane.link.setAdoptedBy({ number: this.sessionNumber, name: new_name });
       }
     });
     followPrivacy(this);
@@ -137,7 +137,7 @@ export class SessionProcess implements SessionParts, ServedSession {
 
   watchEvents({ changed, agent, sendEvent }: WatcherReports): void {
     const { events } = this.arrangement;
-    events.on("listed", changed);
+    events.on("listingChanged", changed);
     events.on("agent", (changedAgent) => agent(changedAgent.pane, changedAgent.agent));
     events.on("endReported", () => sendEvent("session_end_told"));
   }
@@ -147,34 +147,34 @@ export class SessionProcess implements SessionParts, ServedSession {
    * panes.
    */
   private reportWatching(): void {
-    for (const placed of this.arrangement.placed.values())
-      placed.link?.setWatched(this.session.viewers.isShown(placed.id));
+    for (const placedPane of this.arrangement.placedPanes.values())
+      placedPane.link?.setWatched(this.session.viewers.isShown(placedPane.id));
   }
 
   refresh(): Promise<void> {
     return this.content.refresh();
   }
 
-  async priorQuestion(binding: Binding, shown: DisplayedContent): Promise<PriorQuestion | null> {
+  async priorQuestion(binding: Binding, content: DisplayedContent): Promise<PriorQuestion | null> {
     if (!mayAsk(binding, this.settings.confirm_close)) return null;
     await this.content.refresh();
     const session = { name: this.session.name, windows: this.content.windows() };
-    return priorQuestion(binding, session, shown.mouseTargets.active, findRunningPrograms);
+    return priorQuestion(binding, session, content.mouseTargets.active, findRunningPrograms);
   }
 
   /** If the focused pane is a view, its session handles the operation. */
   async runBinding(
     { operation: op, input }: Binding,
-    shown: DisplayedContent,
+    content: DisplayedContent,
     { by, about, signal }: BindingContext,
   ): Promise<unknown> {
-    const target = about ?? shown.mouseTargets.active;
+    const target = about ?? content.mouseTargets.active;
     const request = { op, input, target, ...by, signal: signal ?? new AbortController().signal };
     const { isForPane } = await import("../operations/routing.ts");
-    const link = this.arrangement.placed.get(target)?.link;
+    const link = this.arrangement.placedPanes.get(target)?.link;
     if (link !== undefined && isForPane(op, target)) return link.request(op, input, { ...by, signal: request.signal });
     const { operate } = await this.loadOperations();
-    return operate(this, request, shown instanceof WindowView ? shown : null);
+    return operate(this, request, content instanceof WindowView ? content : null);
   }
 
   findStartingKey(pid: number): Submission | null {
@@ -382,7 +382,7 @@ export class SessionProcess implements SessionParts, ServedSession {
     const pane = this.paneIdFor(target);
     const { through } = v.parse(ResolveSchema, input);
     if (through > MAX_VIEW_CHAIN) throw new WshError("invalid_layout", `pane '${pane}' is a cyclic view`);
-    const link = this.arrangement.placed.get(pane)?.link;
+    const link = this.arrangement.placedPanes.get(pane)?.link;
     if (link === undefined) return { pane, socket: this.socket };
     return v.parse(v.looseObject({}), await link.resolve(through + 1));
   }

@@ -54,10 +54,10 @@ export function clientToEvict<T extends CountedConnection>(
   if (clients.length < MAX_CLIENTS) return null;
   const idle = clients.find(({ state }) => state === "silent" || state === "answered");
   if (idle !== undefined) return idle;
-  for (const by of ["pid", "session"] as const) {
-    const counts = Map.groupBy(clients, (each) => each[by]);
+  for (const groupKey of ["pid", "session"] as const) {
+    const counts = Map.groupBy(clients, (each) => each[groupKey]);
     const largestGroup = [...counts.values()].reduce((most, each) => (each.length > most.length ? each : most));
-    if (largestGroup.length > (counts.get(newcomer[by])?.length ?? 0) + 1) return largestGroup.at(-1);
+    if (largestGroup.length > (counts.get(newcomer[groupKey])?.length ?? 0) + 1) return largestGroup.at(-1);
   }
   return undefined;
 }

@@ -9,7 +9,7 @@
 import * as v from "valibot";
 import { STREAM_ENDED } from "../../cluster/stream.ts";
 import { streamRequests } from "../../operations/peer-requests.ts";
-import { requireMay } from "../../operations/rights.ts";
+import { requireRights } from "../../operations/rights.ts";
 import { findOperation } from "../../operations/table.ts";
 import { type Access, type Acting, accessCovers, actingAt, callerLabel, lesserAccess } from "../../protocol/caller.ts";
 import { type Request, RequestSchema } from "../../protocol/control.ts";
@@ -269,5 +269,5 @@ function requireAllowed(acting: Acting, { op, input }: Request): void {
     throw new WshError("unknown_method", `'${op}' cannot be requested by another machine`);
   }
   // The process that owns the pane knows its present session.
-  requireMay(acting, operation, acting.caller.only ?? null, input);
+  requireRights(acting, operation, acting.caller.only ?? null, input);
 }

@@ -5,7 +5,7 @@
 import { requireOwnCheckpoint } from "../../checkpoints/agent-rights.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type Call, type CallContext, parseInput, requireUsable } from "../../operations/call.ts";
-import { requireAccess, requireAllSessions, requireMay, targetsIn } from "../../operations/rights.ts";
+import { requireAccess, requireAllSessions, requireRights, targetsIn } from "../../operations/rights.ts";
 import {
   getOperation,
   type OperationOutput,
@@ -58,7 +58,7 @@ export function createCall(
       return remote.call(machine, name, input, context);
     }
     if (operation.scope === "server") {
-      requireMay(context, operation, null);
+      requireRights(context, operation, null);
       const handler = handlerOf[name];
       if (handler === undefined) throw new WshError("internal_error", `no handler for ${name}`);
       const { forAgents } = operation;
@@ -76,7 +76,7 @@ export function createCall(
     const made = await createMissing(proxies, handlers["sessions.create"], calls, name, input);
     const target = context.session;
     const proxy = await findOrShow(proxies, context, target);
-    requireMay(context, operation, proxy.info.id, input);
+    requireRights(context, operation, proxy.info.id, input);
     context.reached?.(proxy.info);
     const { access, caller, signal, once, deadline, waits } = context;
     const requestOptions = { ...defined({ once, deadline, waits }) };

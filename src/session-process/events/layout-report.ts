@@ -7,12 +7,12 @@ import { layoutChanges } from "../../protocol/layout-events.ts";
 import type { WindowInfo } from "../../protocol/session.ts";
 import type { Session } from "../../session/session.ts";
 import type { Arrangement } from "../panes/arrangement.ts";
-import type { Content } from "../panes/content.ts";
+import type { SessionContent } from "../panes/session-content.ts";
 
 interface LayoutReportPort {
-  readonly session: Session<Content>;
+  readonly session: Session<SessionContent>;
   readonly arrangement: Arrangement;
-  readonly content: Content;
+  readonly content: SessionContent;
 }
 
 export class LayoutReport {
@@ -24,7 +24,7 @@ export class LayoutReport {
   constructor(private readonly port: LayoutReportPort) {
     const { events } = port.arrangement;
     this.reportedWindows = port.content.windows();
-    events.on("placed", () => {
+    events.on("positionsChanged", () => {
       this.isDue = true;
     });
     events.on("settled", () => this.reportChanges(false));

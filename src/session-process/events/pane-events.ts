@@ -78,7 +78,7 @@ export function recordPane(options: PaneEventsOptions): Disposable {
   ];
   return {
     [Symbol.dispose]() {
-      for (const end of unsubscribers) end();
+      for (const unsubscribe of unsubscribers) unsubscribe();
       logListener[Symbol.dispose]();
       history[Symbol.dispose]();
       stateWatch[Symbol.dispose]();

@@ -26,9 +26,9 @@ export function localQuestions(
   questions: Pick<Questions, "ask" | "cancel" | "list" | "personPresence">,
 ): PaneQuestions {
   return {
-    async ask(asked, pane) {
+    async ask(question, pane) {
       const asker = { id: null, label: ASKER };
-      return (await questions.ask(asked, asker, pane, new AbortController().signal)).decided_by ?? null;
+      return (await questions.ask(question, asker, pane, new AbortController().signal)).decided_by ?? null;
     },
     secretQuestions: async (pane) =>
       questions.list().filter(({ kind, pane_id }) => kind === "secret" && pane_id === pane),
@@ -56,7 +56,7 @@ export function questionsOfSession(instance: Instance, session: number): PaneQue
     }
   };
   return {
-    ask: async (asked, pane) => (await call("ask", asked, pane)).decided_by ?? null,
+    ask: async (question, pane) => (await call("ask", question, pane)).decided_by ?? null,
     async secretQuestions(pane) {
       return (await call("ask.list", {})).filter(({ kind, pane_id }) => kind === "secret" && pane_id === pane);
     },

@@ -82,18 +82,18 @@ async function deliver(
   const outcome = (delivered: Output["delivered"], why: string) => ({ delivered, why, ...queued, since, reports });
   try {
     const data = OPEN_END.test(text) ? `${text} ` : text;
-    const typed = decodeFor(pane, { data, encoding: "utf8", submit: true, paste: true });
+    const typedInput = decodeFor(pane, { data, encoding: "utf8", submit: true, paste: true });
     const { inputCount } = pane.agent;
-    await typeInto(pane, { text: typed.text, enter: null });
+    await typeInto(pane, { text: typedInput.text, enter: null });
     const isShown = await pollUntil(pane, delivery_ms, async () => composerHolds(await screenOf(pane), text));
     const obstacle = isShown === "over" ? null : await untilSettled(pane, text);
     const why = isShown === "over" ? "it did not show the text" : obstacle;
     const hasOtherInput = pane.agent.inputCount !== inputCount + 1;
-    if (why !== null || hasOtherInput || typed.enter === null) {
+    if (why !== null || hasOtherInput || typedInput.enter === null) {
       const reason = hasOtherInput ? "someone else typed meanwhile" : why;
       return outcome("not_delivered", `${reason}: Enter was not pressed, and the text may be in its input box`);
     }
-    await pane.send(typed.enter);
+    await pane.send(typedInput.enter);
     return await proveDelivery(pane, text, reports, delivery_ms, outcome);
   } catch (error) {
     reports.end();

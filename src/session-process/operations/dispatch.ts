@@ -9,7 +9,7 @@ import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
 import { parseInput } from "../../operations/call.ts";
 import type { Operation } from "../../operations/define.ts";
 import { peerRequest } from "../../operations/peer-requests.ts";
-import { leaveFor, othersIn, requireMay, targetsIn } from "../../operations/rights.ts";
+import { othersIn, permissionFor, requireRights, targetsIn } from "../../operations/rights.ts";
 import { addressesPane, isForPane, withPane } from "../../operations/routing.ts";
 import { findOperation, inputSchema, type OperationName } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
@@ -66,7 +66,7 @@ const handlersOfLayout: AnyHandlers<LayoutCall> = {
  */
 export async function operate(parts: SessionParts, request: PeerRequest, view?: WindowView | null): Promise<unknown> {
   const isByAgent = agentOfCaller(request.caller) !== null;
-  if (isByAgent && leaveFor(request) !== null) {
+  if (isByAgent && permissionFor(request) !== null) {
     const { checkedRequest, operation, subject, ahead } = permissionQuery(parts, request);
     const requireSamePane = samePaneCheck(parts, request.target, peerRequest(request.op).concernsPane === true);
     await parts.permission.require(checkedRequest, operation, subject, ahead);
@@ -76,7 +76,7 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   const operation = ownOperation(request.op);
   const { target } = request;
   if (request.caller.program !== undefined) requireProgram(parts.localPaneFor(target).pane, request.caller.program);
-  requireMay(request, operation, parts.subjectSessionId(request)(), request.input);
+  requireRights(request, operation, parts.subjectSessionId(request)(), request.input);
   for (const named of targetsIn(request, operation, request.input))
     findPermittedSession(parts.instance, request, named);
   const requireSamePane = samePaneCheck(parts, target, isByAgent && operation.scope !== "session");
@@ -113,7 +113,7 @@ function ownOperation(op: string): Operation<OperationName> {
 export async function findDenial(parts: SessionParts, request: PeerRequest): Promise<WshError | null> {
   const { caller, op } = request;
   const agent = agentOfCaller(caller);
-  if (agent === null || (op.startsWith("peer.") && leaveFor(request) === null)) return null;
+  if (agent === null || (op.startsWith("peer.") && permissionFor(request) === null)) return null;
   const { checkedRequest, operation, subject } = op.startsWith("peer.")
     ? permissionQuery(parts, request)
     : { checkedRequest: request, operation: ownOperation(op), subject: () => subjectOf(parts, request) };

@@ -142,15 +142,15 @@ class MatchPage {
   ) {}
 
   /** In the order of the text. */
-  add(found: FoundMatch): void {
+  add(match: FoundMatch): void {
     this.total++;
     if (this.from !== null) {
-      if (isBefore(found, this.from)) this.firstIndex++;
-      else if (this.storedMatches.length < this.limit) this.storedMatches.push(found);
+      if (isBefore(match, this.from)) this.firstIndex++;
+      else if (this.storedMatches.length < this.limit) this.storedMatches.push(match);
       return;
     }
-    if (this.before !== null && !isBefore(found, this.before)) return;
-    this.storedMatches.push(found);
+    if (this.before !== null && !isBefore(match, this.before)) return;
+    this.storedMatches.push(match);
     if (this.storedMatches.length >= 2 * this.limit) this.drop(this.storedMatches.length - this.limit);
   }
 

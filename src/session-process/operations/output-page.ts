@@ -127,10 +127,11 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
       ...base,
     };
   }
-  using stored = pane.commands.log.storedOutput(id);
-  if (stored === null) throw new WshError("command_not_found", `pane '${pane.id}' keeps no output of command ${id}`);
+  using storedOutput = pane.commands.log.storedOutput(id);
+  if (storedOutput === null)
+    throw new WshError("command_not_found", `pane '${pane.id}' keeps no output of command ${id}`);
   const { output_cursor } = cursorAndScreen(pane);
-  const reading = await readOutput(stored, query, input.max_bytes, signal, overwrittenIn(pane, id));
+  const reading = await readOutput(storedOutput, query, input.max_bytes, signal, overwrittenIn(pane, id));
   return { ...outputResult(reading), total_lines: reading.totalLines, output_cursor, ...base };
 }
 
@@ -189,9 +190,9 @@ async function filteredOutput(
   };
   if (input.format === "styled") return { ...incompleteFields, ...styledOutput(rows, query, input.max_bytes), ...base };
   const texts = rows.lines.map(({ line }) => plainText(line));
-  using stored = new StoredOutput({ head: texts, tail: [], omitted: 0 }, null, 0, "");
+  using storedOutput = new StoredOutput({ head: texts, tail: [], omitted: 0 }, null, 0, "");
   const { matches, text, omitted_bytes, omitted_lines } = outputResult(
-    await readOutput(stored, query, input.max_bytes, signal, overwrittenOf(pane, rows, input)),
+    await readOutput(storedOutput, query, input.max_bytes, signal, overwrittenOf(pane, rows, input)),
   );
   const matchCount = defined({ matches });
   return {

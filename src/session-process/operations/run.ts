@@ -84,12 +84,12 @@ async function runOnce(
   signal: AbortSignal,
   deadline: number | undefined,
 ): ReturnType<Pane["commands"]["run"]> {
-  const typed = decodeFor(pane, { ...input, data: input.input, encoding: "utf8", paste: false });
+  const typedInput = decodeFor(pane, { ...input, data: input.input, encoding: "utf8", paste: false });
   await pane.commands.promptShown(signal);
   requireInTime(deadline);
-  await pane.commands.hideFromHistory(caller, joinInput(typed));
+  await pane.commands.hideFromHistory(caller, joinInput(typedInput));
   return pane.commands.run({
-    input: typed,
+    input: typedInput,
     timeoutMs: input.timeout_ms,
     maxWaitMs: input.max_wait_ms,
     outputLimit: input.output_limit,

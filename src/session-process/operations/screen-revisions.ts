@@ -64,7 +64,7 @@ class ScreenRevisions {
   }
 
   private end(): void {
-    for (const end of this.unsubscribers) end();
+    for (const unsubscribe of this.unsubscribers) unsubscribe();
     this.expired();
   }
 

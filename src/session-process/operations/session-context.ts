@@ -18,16 +18,16 @@ export function requireSameContext(pane: Pane, session: string, { cwd, env }: Ne
   const sessionCwd = pane.commands.cwd() ?? pane.terminal.cwd ?? pane.startCwd;
   const isSameCwd = cwd === undefined || isSamePath(cwd, sessionCwd);
   if (isSameCwd && (env === undefined || Object.keys(env).length === 0)) return;
-  const given = isSameCwd ? "env" : env === undefined ? "cwd" : "cwd and env";
-  const message = `session '${session}' already exists, in '${sessionCwd}', but ${given} applies only to a new session; nothing was run`;
+  const givenOptions = isSameCwd ? "env" : env === undefined ? "cwd" : "cwd and env";
+  const message = `session '${session}' already exists, in '${sessionCwd}', but ${givenOptions} applies only to a new session; nothing was run`;
   throw new WshError("invalid_request", message, {
     hint: "Omit them and use the command itself (cd DIR; NAME=value …), or name another session.",
     cwd: sessionCwd,
   });
 }
 
-function isSamePath(wanted: string, own: string): boolean {
-  return wanted === own || resolvePath(wanted) === own;
+function isSamePath(requestedCwd: string, sessionCwd: string): boolean {
+  return requestedCwd === sessionCwd || resolvePath(requestedCwd) === sessionCwd;
 }
 
 /** The path with its links resolved; null for a missing directory. */

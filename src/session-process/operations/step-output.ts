@@ -22,14 +22,14 @@ export async function stepOutput<R extends StepResult>(
   signal?: AbortSignal,
 ): Promise<R> {
   if (result.state === "skipped") return result;
-  using stored = storedOutputOf(pane, result);
-  const { totalLines } = stored;
+  using storedOutput = storedOutputOf(pane, result);
+  const { totalLines } = storedOutput;
   const succeeded = result.state === "finished" && result.exit_code === 0;
   if (mode === "none" || (mode === "on_failure" && succeeded)) {
     return { ...result, output: "", omitted_lines: 0, total_lines: totalLines };
   }
   if (query !== null) {
-    const reading = await readOutput(stored, query, limit, signal, overwrittenIn(pane, result.command_id));
+    const reading = await readOutput(storedOutput, query, limit, signal, overwrittenIn(pane, result.command_id));
     const { matches } = reading;
     const matchCount = present({ matches });
     const outputFields = {
@@ -41,7 +41,7 @@ export async function stepOutput<R extends StepResult>(
     return { ...incomplete(reading.missing), ...result, ...outputFields };
   }
   if (result.omitted_lines === 0) return result;
-  return { ...incomplete(stored.missingIn({ from: 1, to: totalLines })), ...result, total_lines: totalLines };
+  return { ...incomplete(storedOutput.missingIn({ from: 1, to: totalLines })), ...result, total_lines: totalLines };
 }
 
 /** A command's overwritten output, by line. */

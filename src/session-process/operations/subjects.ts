@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import type { Operation } from "../../operations/define.ts";
 import { peerRequest } from "../../operations/peer-requests.ts";
-import { hearsKeys, leaveFor } from "../../operations/rights.ts";
+import { hearsKeys, permissionFor } from "../../operations/rights.ts";
 import { addressesPane, isForPane } from "../../operations/routing.ts";
 import { findOperation, type OperationName } from "../../operations/table.ts";
 import { foregroundName } from "../../platform/foreground.ts";
@@ -60,7 +60,7 @@ export function permissionQuery(parts: SessionParts, request: PeerRequest) {
     const summary = hearsKeys(request.op, request.input) ? "Read every key that people press there" : null;
     const operation = {
       name,
-      access: leaveFor(request) ?? "observe",
+      access: permissionFor(request) ?? "observe",
       summary: summary ?? peerRequest(request.op).summary ?? "Take part",
     };
     return { checkedRequest: request, operation, subject: () => subjectOf(parts, request), ahead: false };
@@ -122,10 +122,10 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
   const ownersOf = (panes: readonly string[]) => panes.map((id) => ownerOfPane(parts, id));
   if (op.startsWith("buffer.")) {
     // A private session has its own buffers; all others may be read by everybody.
-    const own = session.isPrivate ? [session.owner] : [];
-    if (access === "observe") return own;
+    const privateOwners = session.isPrivate ? [session.owner] : [];
+    if (access === "observe") return privateOwners;
     const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
-    return [...own, ...typedInto, ...bufferOwners(session.buffers, op, input, caller)];
+    return [...privateOwners, ...typedInto, ...bufferOwners(session.buffers, op, input, caller)];
   }
   if (op === "agent.report" && isOwnReport(parts, { caller, input }, pane)) return [];
   if (isPane || affects === "pane") return ownersOf([pane]);
@@ -157,7 +157,7 @@ function isOwnReport({ localPanes }: SessionParts, call: Pick<PeerRequest, "call
 function ownerOfPane({ session, localPanes, arrangement }: SessionParts, id: string): Owner | null {
   const local = localPanes.get(id);
   if (local !== undefined) return local.ownSession.owner ?? session.owner;
-  const link = arrangement.placed.get(id)?.link;
+  const link = arrangement.placedPanes.get(id)?.link;
   return link?.isGuest === true ? link.owner : session.owner;
 }
 

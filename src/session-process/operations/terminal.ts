@@ -48,14 +48,14 @@ export const terminalHandlers: Pick<
   },
   "input.send": async (pane, input, { caller }) => {
     pane.requireRunning();
-    const typed = decodeFor(pane, input);
-    const bytes = joinInput(typed);
+    const typedInput = decodeFor(pane, input);
+    const bytes = joinInput(typedInput);
     // All or nothing.
     pane.commands.cookedLine.requireFits(bytes);
     const since = await pane.terminal.whenAtRest(() => pane.giveCursor());
     await pane.commands.hideFromHistory(caller, bytes);
     const unread = isText(bytes) ? unreadReason(pane.commands.state()) : null;
-    await typeInto(pane, typed);
+    await typeInto(pane, typedInput);
     const warnings = unread === null ? {} : { warnings: [unread] };
     return { bytes: bytes.length, since, output_cursor: pane.giveCursor(), ...warnings };
   },
@@ -63,9 +63,9 @@ export const terminalHandlers: Pick<
     pane.requireRunning();
     const { text, ...pasted } = buffers.get(buffer, caller);
     if (deletes) buffers.requireChangeable(pasted.name, caller);
-    const typed = decodeFor(pane, { data: cleanPaste(text), encoding: "utf8", submit: false, paste: true });
-    pane.commands.cookedLine.requireFits(joinInput(typed));
-    await typeInto(pane, typed);
+    const typedInput = decodeFor(pane, { data: cleanPaste(text), encoding: "utf8", submit: false, paste: true });
+    pane.commands.cookedLine.requireFits(joinInput(typedInput));
+    await typeInto(pane, typedInput);
     if (deletes) buffers.remove(pasted.name, caller);
     return pasted;
   },
@@ -73,8 +73,8 @@ export const terminalHandlers: Pick<
     pane.requireRunning();
     const image = Buffer.from(data, "base64");
     const path = await storeImage(image, format);
-    const typed = decodeFor(pane, { data: quote(path), encoding: "utf8", submit: false, paste: true });
-    await typeInto(pane, typed);
+    const typedInput = decodeFor(pane, { data: quote(path), encoding: "utf8", submit: false, paste: true });
+    await typeInto(pane, typedInput);
     return { path, bytes: image.length };
   },
   "screen.get": async (pane, { format, tail, since, wait_ms, each }, { signal }) => {
@@ -124,9 +124,9 @@ function matchingLines(
   let lines: Line[];
   if (terminal.alternate) {
     const { rows } = terminal;
-    const shown = terminal.scrollback({ offset: 0, limit: rows, format }).lines;
+    const screenLines = terminal.scrollback({ offset: 0, limit: rows, format }).lines;
     const texts = terminal.scrollback({ offset: 0, limit: rows, format: "plain" }).lines;
-    lines = shown.filter((_, index) => contains(String(texts[index])));
+    lines = screenLines.filter((_, index) => contains(String(texts[index])));
   } else {
     lines = terminal.grep(contains, { limit: Number.POSITIVE_INFINITY, format }).map(({ line }) => line);
   }

@@ -42,9 +42,12 @@ export async function searchStored(
     if (startsBefore && start === null) continue;
     const from = startsBefore && start !== null ? start.line - first_line_id + 1 : 1;
     const skip = startsBefore && start !== null ? start.index : 0;
-    using stored = log.storedOutput(id);
+    using storedOutput = log.storedOutput(id);
     let due = performance.now() + SLICE_MS;
-    for (const { first, lines } of stored?.readRange({ from, to: Math.min(droppedLines, stored.totalLines) }) ?? []) {
+    for (const { first, lines } of storedOutput?.readRange({
+      from,
+      to: Math.min(droppedLines, storedOutput.totalLines),
+    }) ?? []) {
       searchedLines += lines.length;
       for (const [at, line] of lines.entries()) {
         const begin = first + at === from ? skip : 0;

@@ -57,20 +57,23 @@ interface ArrangementEvents {
   /** A pane's screen is about to be rewrapped, or has been rebuilt. */
   resizing: string;
   reset: string;
-  rang: string;
+  bellRang: string;
   copied: ClipboardCopy & { readonly pane: string };
   /** The layout, the focus or a size has changed: positions must be recomputed. */
-  placed: undefined;
+  positionsChanged: undefined;
   /** Lists may show a change. Runs for every changed pane. */
-  listed: undefined;
-  /** Follows `listed` and `placed`, once for all changes within SETTLE_DELAY_MS: for readers of all panes. */
+  listingChanged: undefined;
+  /**
+   * Follows `listingChanged` and `positionsChanged`, once for all changes within SETTLE_DELAY_MS: for readers of
+   * all panes.
+   */
   settled: undefined;
   /** The layout is about to change. */
   changing: undefined;
   /** The process of a pane of this session is gone, or the connection to it. */
-  lost: string;
+  processLost: string;
   /** An event of a pane that another process runs. */
-  recorded: EventDetails & { readonly pane: string };
+  eventReported: EventDetails & { readonly pane: string };
   /** The AI agent of a pane of this session has changed; null: it is gone. */
   agent: { readonly pane: string; readonly agent: AgentInfo | null };
   /** A caller that waited for a program's end was notified. */
@@ -99,9 +102,9 @@ interface ArrangementPort {
 
 export class Arrangement {
   readonly events = new Emitter<ArrangementEvents>();
-  readonly placed = new Map<string, PlacedPane>();
+  readonly placedPanes = new Map<string, PlacedPane>();
   /** Panes that stay although their program has ended, with its exit. */
-  readonly ended = new Map<string, Exit>();
+  readonly endedPanes = new Map<string, Exit>();
   /** Functions that end the readability of ended panes' output. */
   private readonly endDelays = new Map<string, () => void>();
   private current: Windows;
@@ -129,7 +132,8 @@ export class Arrangement {
   ) {
     this.current = state;
     this.isSplit = port.wasSplit || !isSimple(state);
-    for (const change of ["listed", "placed"] as const) this.events.on(change, () => this.settleSoon());
+    for (const change of ["listingChanged", "positionsChanged"] as const)
+      this.events.on(change, () => this.settleSoon());
   }
 
   /** Cells of a displayed window. */
@@ -165,24 +169,24 @@ export class Arrangement {
   }
 
   isLiving(pane: string): boolean {
-    return this.placed.has(pane) && !this.ended.has(pane);
+    return this.placedPanes.has(pane) && !this.endedPanes.has(pane);
   }
 
   /** @throws WshError pane_not_found */
   requirePane(pane: string): PlacedPane {
-    const placed = this.placed.get(pane);
-    if (placed !== undefined) return placed;
+    const placedPane = this.placedPanes.get(pane);
+    if (placedPane !== undefined) return placedPane;
     throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
   }
 
   /** The pane, if it runs here; null: it runs elsewhere, or does not exist. */
   localOf(pane: string): LocalPane | null {
-    const placed = this.placed.get(pane);
-    return placed instanceof LocalPane ? placed : null;
+    const placedPane = this.placedPanes.get(pane);
+    return placedPane instanceof LocalPane ? placedPane : null;
   }
 
   get hasSeveral(): boolean {
-    return this.placed.size > 1;
+    return this.placedPanes.size > 1;
   }
 
   /** Notes that a person has typed in these panes: the others leave the processor to the echo. */
@@ -191,7 +195,7 @@ export class Arrangement {
   }
 
   /** Whether a person types in another pane than this one. */
-  isTypedBeside(pane: string): boolean {
+  isTypingElsewhere(pane: string): boolean {
     const { panes, at } = this.lastTyped;
     return performance.now() - at < ECHO_PRIORITY_MS && !panes.includes(pane);
   }
@@ -223,7 +227,7 @@ export class Arrangement {
       this.assignSizes();
       throw error;
     }
-    this.events.emit("listed", undefined);
+    this.events.emit("listingChanged", undefined);
   }
 
   /** Applies a new area between the panels. */
@@ -251,27 +255,27 @@ export class Arrangement {
       const area = this.areaOf(window.id);
       this.sizes.set(window.id, area);
       for (const [pane, box] of placementOf(window, area).boxes) {
-        this.placed.get(pane)?.resize({ rows: box.rows, cols: box.cols });
+        this.placedPanes.get(pane)?.resize({ rows: box.rows, cols: box.cols });
       }
     }
-    this.events.emit("placed", undefined);
+    this.events.emit("positionsChanged", undefined);
   }
 
   /** Handlers of the events of a pane that is shown here. */
-  eventsOf(pane: string, isView = false): PlacedPaneEvents {
+  handlersFor(pane: string, isView = false): PlacedPaneEvents {
     const { events } = this;
     return {
       rendered: () => events.emit("rendered", pane),
       echoed: (bytes) => events.emit("echoed", { pane, bytes }),
-      rang: () => events.emit("rang", pane),
+      bellRang: () => events.emit("bellRang", pane),
       effect: (effect) => events.emit("effect", { pane, effect }),
       copied: (clipboard) => events.emit("copied", { pane, ...clipboard }),
-      listed: () => events.emit("listed", undefined),
+      listingChanged: () => events.emit("listingChanged", undefined),
       // A view's agent is reported by the view's session.
       agent: (agent) => !isView && events.emit("agent", { pane, agent }),
       ended: (exit) => this.handleEnd(pane, exit),
-      lost: () => events.emit("lost", pane),
-      recorded: (details) => events.emit("recorded", { ...details, pane }),
+      processLost: () => events.emit("processLost", pane),
+      eventReported: (details) => events.emit("eventReported", { ...details, pane }),
     };
   }
 
@@ -279,9 +283,9 @@ export class Arrangement {
   addLocal(pane: LocalPane): void {
     const { events } = this;
     const { id } = pane;
-    this.placed.set(id, pane);
+    this.placedPanes.set(id, pane);
     pane.setPlacement({
-      ...this.eventsOf(id),
+      ...this.handlersFor(id),
       printed: (bytes) => events.emit("printed", { pane: id, bytes }),
       resizing: () => events.emit("resizing", id),
       reset: () => events.emit("reset", id),
@@ -323,7 +327,7 @@ export class Arrangement {
     if (remaining === null) throw new WshError("invalid_layout", "the last pane of a session ends with it");
     this.commit(remaining);
     for (const pane of panes) {
-      void this.placed.get(pane)?.endProgram();
+      void this.placedPanes.get(pane)?.endProgram();
       this.forget(pane);
       this.events.emit("paneEnded", { pane, exit: { code: null, signal: null }, isKept: false });
     }
@@ -334,18 +338,18 @@ export class Arrangement {
    * `change`.
    */
   removeEnded(pane: string): void {
-    const exit = this.ended.get(pane);
+    const exit = this.endedPanes.get(pane);
     if (exit !== undefined) this.remove(pane, exit);
   }
 
   /** Forgets a pane that has left the layout. */
   forget(pane: string): void {
-    const placed = this.placed.get(pane);
-    this.placed.delete(pane);
-    this.ended.delete(pane);
+    const placedPane = this.placedPanes.get(pane);
+    this.placedPanes.delete(pane);
+    this.endedPanes.delete(pane);
     this.endReadability(pane);
-    if (placed instanceof LocalPane) placed.leaveWindow();
-    else placed?.close();
+    if (placedPane instanceof LocalPane) placedPane.leaveWindow();
+    else placedPane?.close();
   }
 
   /**
@@ -353,16 +357,16 @@ export class Arrangement {
    * within `change`. @throws WshError invalid_layout for a view
    */
   async restart(pane: string): Promise<unknown> {
-    const placed = this.requirePane(pane);
-    if (placed.isView) throw new WshError("invalid_layout", `pane '${pane}' is a view: restart what it shows`);
+    const placedPane = this.requirePane(pane);
+    if (placedPane.isView) throw new WshError("invalid_layout", `pane '${pane}' is a view: restart what it shows`);
     // If it cannot be started, its end is reported after this.
-    this.ended.delete(pane);
+    this.endedPanes.delete(pane);
     this.endReadability(pane);
     this.resume();
-    await placed.restart();
+    await placedPane.restart();
     this.assignSizes();
-    this.events.emit("placed", undefined);
-    this.events.emit("listed", undefined);
+    this.events.emit("positionsChanged", undefined);
+    this.events.emit("listingChanged", undefined);
     return {};
   }
 
@@ -388,12 +392,12 @@ export class Arrangement {
 
   private paneEnded(pane: string, { code, signal, isOwn }: PaneExit): void {
     const entry = this.current.panes[pane];
-    if (entry === undefined || this.hasAllEnded || !this.placed.has(pane)) return;
+    if (entry === undefined || this.hasAllEnded || !this.placedPanes.has(pane)) return;
     const exit: Exit = { code, signal };
     if (this.port.showsCrashed) {
-      this.ended.set(pane, exit);
+      this.endedPanes.set(pane, exit);
       this.keepReadable(pane);
-      if (this.ended.size === Object.keys(this.current.panes).length) this.reportAllEnded(exit);
+      if (this.endedPanes.size === Object.keys(this.current.panes).length) this.reportAllEnded(exit);
       return;
     }
     const keepRule = entry.keep ?? (this.isSplit && this.port.keepAfterExit);
@@ -402,10 +406,10 @@ export class Arrangement {
       this.remove(pane, exit);
       return;
     }
-    this.ended.set(pane, exit);
+    this.endedPanes.set(pane, exit);
     this.keepReadable(pane);
     this.events.emit("paneEnded", { pane, exit, isKept: true });
-    this.events.emit("placed", undefined);
+    this.events.emit("positionsChanged", undefined);
   }
 
   /** Keeps the pane's output readable while it is in the layout. */

@@ -59,7 +59,7 @@ interface LocalPaneOptions {
   /** Whether wsh may take the mouse of terminals. */
   readonly mouse: { readonly isAllowed: boolean };
   /** Whether a person has just typed in another pane. */
-  isTypedBeside(): boolean;
+  isTypingElsewhere(): boolean;
   hasOthers(): boolean;
   /** Whether its facts are displayed while they change: the session has other panes, or a status line. */
   isInfoDisplayed(): boolean;
@@ -120,7 +120,7 @@ export class LocalPane implements PlacedPane {
         this.changedPicture();
         this.port?.reset();
       }),
-      events.on("bell", () => this.port?.rang()),
+      events.on("bell", () => this.port?.bellRang()),
       events.on("clipboard", (copied) => this.port?.copied(copied)),
       events.on("endReported", () => this.port?.endReported()),
       events.on("agent", (agent) => {
@@ -284,7 +284,7 @@ export class LocalPane implements PlacedPane {
   close(): void {
     this.leaveWindow();
     this.adoption.close();
-    for (const end of this.unsubscribers) end();
+    for (const unsubscribe of this.unsubscribers) unsubscribe();
     this.overlayLayer.close();
     this.copyMode.close();
   }
@@ -313,7 +313,7 @@ export class LocalPane implements PlacedPane {
   private changed(): void {
     this.isStale = true;
     if (this.port === null) return;
-    this.port.listed();
+    this.port.listingChanged();
     if (this.checkTimer !== null || !this.options.isInfoDisplayed()) return;
     const wait = Math.max(CHECK_DELAY_MS, this.infoAt + MAX_INFO_AGE_MS - performance.now());
     this.checkTimer = setTimeout(() => this.checkAgain(RECHECK_DELAYS_MS), wait);
@@ -324,7 +324,7 @@ export class LocalPane implements PlacedPane {
   private checkAgain(after: readonly number[]): void {
     this.checkTimer = null;
     this.discardInfo();
-    this.port?.listed();
+    this.port?.listingChanged();
     const [next, ...rest] = after;
     clearTimeout(this.recheckTimer ?? undefined);
     if (next === undefined || this.port === null) return;
@@ -347,7 +347,7 @@ export class LocalPane implements PlacedPane {
       get terminal() {
         return pane.terminal;
       },
-      isTypedBeside: () => options.isTypedBeside(),
+      isTypingElsewhere: () => options.isTypingElsewhere(),
       compose: () => this.compose(),
       rendered: () => this.port?.rendered(),
     });

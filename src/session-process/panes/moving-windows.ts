@@ -111,18 +111,18 @@ export async function moveWindowAway(
  * session_unavailable
  */
 async function takeWindow(parts: SessionParts, { input, signal }: PeerRequest): Promise<Answer> {
-  const { index, make_room: makeRoom, focus, ...sent } = v.parse(TakeSchema, input);
+  const { index, make_room: makeRoom, focus, ...sentWindow } = v.parse(TakeSchema, input);
   const { arrangement, session, settings } = parts;
   refuseCrossingMoves(parts);
   return arrangement.change(async () => {
     session.requireRunning();
     const place = { index, makeRoom, focus, base: settings.base_index };
-    const next = withWindow(arrangement.state, toWholeWindow(sent), place);
-    await using adoption = await PaneAdoption.of(parts, sent.panes, arrangement.area);
+    const next = withWindow(arrangement.state, toWholeWindow(sentWindow), place);
+    await using adoption = await PaneAdoption.begin(parts, sentWindow.panes, arrangement.area);
     signal.throwIfAborted();
     arrangement.commit(next);
     await adoption.confirm();
-    return answer(parts, sent.window.active);
+    return answer(parts, sentWindow.window.active);
   });
 }
 
@@ -130,7 +130,7 @@ async function takeWindow(parts: SessionParts, { input, signal }: PeerRequest): 
  * Handlers of the windows that swaps wait for, by the id of the window sent away. They run within the current
  * change.
  */
-const awaitedReturns = new Map<number, (sent: SentWindow) => Promise<void>>();
+const awaitedReturns = new Map<number, (sentWindow: SentWindow) => Promise<void>>();
 
 /**
  * Exchanges a window with one of another session, in a change of the arrangement.
@@ -146,15 +146,15 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
   // After a failure, the incoming window leaves before the outgoing one is taken back.
   await using incomingStack = new AsyncDisposableStack();
   const result: { next: Windows; active: string } = { next: before, active: whole.window.active };
-  awaitedReturns.set(id, async (sent) => {
+  awaitedReturns.set(id, async (sentWindow) => {
     const place = { index: null, base: settings.base_index, makeRoom: false, focus: false };
-    result.next = replaceWindow(before, id, toWholeWindow(sent));
-    incomingStack.use(await PaneAdoption.of(parts, sent.panes, arrangement.area));
+    result.next = replaceWindow(before, id, toWholeWindow(sentWindow));
+    incomingStack.use(await PaneAdoption.begin(parts, sentWindow.panes, arrangement.area));
     incomingStack.defer(() => arrangement.commit(before));
-    const incoming = toWholeWindow(sent);
+    const incoming = toWholeWindow(sentWindow);
     arrangement.commit(withWindow(before, { ...incoming, window: { ...incoming.window, replaces: id } }, place));
     await parts.keeper.writeLayout();
-    result.active = sent.window.active;
+    result.active = sentWindow.window.active;
   });
   const giver = { socket: sessionSocket(instance, processId), name: session.name };
   const request = { window: whole.window, panes: offer.panes, giver };
@@ -174,35 +174,35 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
 
 /** Handles `peer.swap_window`: adds the other session's window, and returns one of this session for it. */
 async function acceptSwap(parts: SessionParts, { input, target, signal }: PeerRequest): Promise<Answer> {
-  const { giver, ...sent } = v.parse(SwapSchema, input);
+  const { giver, ...sentWindow } = v.parse(SwapSchema, input);
   const { arrangement, session } = parts;
   refuseCrossingMoves(parts);
   return arrangement.change(async () => {
     session.requireRunning();
     const ownWindow = parts.findSubject(target).window.id;
-    const next = replaceWindow(arrangement.state, ownWindow, toWholeWindow(sent));
-    await using adoption = await PaneAdoption.of(parts, sent.panes, arrangement.area);
-    const giverSession = { ...giver, number: sent.from };
+    const next = replaceWindow(arrangement.state, ownWindow, toWholeWindow(sentWindow));
+    await using adoption = await PaneAdoption.begin(parts, sentWindow.panes, arrangement.area);
+    const giverSession = { ...giver, number: sentWindow.from };
     const { whole, offer: windowOffer } = prepareWindowOffer(parts, ownWindow, giverSession);
     using offer = windowOffer;
     signal.throwIfAborted();
-    const returnRequest = { window: whole.window, panes: offer.panes, for: sent.window.id };
+    const returnRequest = { window: whole.window, panes: offer.panes, for: sentWindow.window.id };
     // If the other session has died meanwhile, this one continues: each has the windows that it should have.
     await offer.request("peer.return_window", returnRequest);
     arrangement.commit(next);
     await adoption.confirm();
     await offer.complete(giver.name);
     await unlink(parts, ownWindow);
-    return answer(parts, sent.window.active);
+    return answer(parts, sentWindow.window.active);
   });
 }
 
 /** Handles `peer.return_window`. @throws WshError pane_not_found if no swap waits for the window */
 async function handleReturnedWindow({ input }: PeerRequest): Promise<object> {
-  const { for: id, ...sent } = v.parse(ReturnSchema, input);
+  const { for: id, ...sentWindow } = v.parse(ReturnSchema, input);
   const take = awaitedReturns.get(id);
   if (take === undefined) throw new WshError("pane_not_found", `no window is awaited for '${windowId(id)}'`);
-  await take(sent);
+  await take(sentWindow);
   return {};
 }
 

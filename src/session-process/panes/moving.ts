@@ -90,11 +90,11 @@ export class PaneOffer implements Disposable {
   ) {
     const { arrangement, instance, processId, keeper } = parts;
     this.panes = entries.map(({ id, title, keep, view, env, moves = 0 }) => {
-      const placed = arrangement.requirePane(id);
-      const socket = placed instanceof ViewLink ? placed.socket : sessionSocket(instance, processId);
+      const placedPane = arrangement.requirePane(id);
+      const socket = placedPane instanceof ViewLink ? placedPane.socket : sessionSocket(instance, processId);
       return {
         pane: id,
-        socket: placed.isView ? null : socket,
+        socket: placedPane.isView ? null : socket,
         chosen: { title, keep, view, moves: moves + 1, ...defined({ env }) },
       };
     });
@@ -131,10 +131,10 @@ export class PaneOffer implements Disposable {
     const home = { number: this.to.number, name };
     await Promise.all(this.localPanes.map((local) => keeper.setAdoptedBy(local, home)));
     for (const { id } of this.entries) {
-      const placed = arrangement.placed.get(id);
-      if (placed instanceof ViewLink && placed.isGuest) placed.setAdoptedBy(home);
+      const placedPane = arrangement.placedPanes.get(id);
+      if (placedPane instanceof ViewLink && placedPane.isGuest) placedPane.setAdoptedBy(home);
       if (!isAll) arrangement.forget(id);
-      else if (placed instanceof ViewLink) placed.close();
+      else if (placedPane instanceof ViewLink) placedPane.close();
       else arrangement.localOf(id)?.leaveWindow();
       await releasePane(instance, processId, sessionNumber, paneNumber(id)).catch(() => {});
     }
@@ -155,7 +155,7 @@ export class PaneAdoption implements AsyncDisposable {
   private constructor(private readonly parts: SessionParts) {}
 
   /** @throws WshError invalid_layout for a pane that is already shown here, session_unavailable */
-  static async of(parts: SessionParts, sent: readonly SentPane[], area: Size): Promise<PaneAdoption> {
+  static async begin(parts: SessionParts, sent: readonly SentPane[], area: Size): Promise<PaneAdoption> {
     const adoption = new PaneAdoption(parts);
     try {
       for (const pane of sent) await adoption.takePane(pane, area);
@@ -168,7 +168,7 @@ export class PaneAdoption implements AsyncDisposable {
 
   private async takePane({ pane, socket, chosen }: SentPane, area: Size): Promise<void> {
     const { arrangement, instance, processId, sessionNumber, localPanes, keeper } = this.parts;
-    if (arrangement.placed.has(pane)) {
+    if (arrangement.placedPanes.has(pane)) {
       throw new WshError("invalid_layout", `pane '${pane}' is already shown in this session`, {
         hint: "Close its view there first.",
       });
@@ -211,8 +211,8 @@ export class PaneAdoption implements AsyncDisposable {
 export async function placeGuest(parts: SessionParts, pane: string, socket: string, area: Size): Promise<void> {
   const { arrangement, instance, processId } = parts;
   const target = { id: pane, socket, target: pane, isGuest: true };
-  const link = await ViewLink.open(target, area, sessionSocket(instance, processId), arrangement.eventsOf(pane));
-  arrangement.placed.set(pane, link);
+  const link = await ViewLink.open(target, area, sessionSocket(instance, processId), arrangement.handlersFor(pane));
+  arrangement.placedPanes.set(pane, link);
   await link.refresh();
 }
 
@@ -324,7 +324,7 @@ export async function adoptPane(
     const change = { pane: besidePane, side, whole, focus, ...defined({ size, float }) };
     const area = arrangement.sizeOf(windowWith(arrangement.state, besidePane));
     const next = splitOff(arrangement.state, paneEntry(sent.pane, sent.chosen), change, area);
-    await using adoption = await PaneAdoption.of(parts, [sent], area);
+    await using adoption = await PaneAdoption.begin(parts, [sent], area);
     signal.throwIfAborted();
     arrangement.commit(next);
     await adoption.confirm();

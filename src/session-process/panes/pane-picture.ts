@@ -19,7 +19,7 @@ const MAX_AGE_MS = 650;
 interface PicturedPane {
   readonly size: Size;
   readonly terminal: TerminalModel;
-  isTypedBeside(): boolean;
+  isTypingElsewhere(): boolean;
   compose(): Frame;
   /** The picture can be requested again. */
   rendered(): void;
@@ -73,7 +73,7 @@ export class PanePicture {
     const { cached } = this;
     if (cached === null || !this.hasPaneSize(cached.frame)) return false;
     const remainingMs = cached.at + MAX_AGE_MS - performance.now();
-    if (remainingMs <= 0 || !this.pane.isTypedBeside()) return false;
+    if (remainingMs <= 0 || !this.pane.isTypingElsewhere()) return false;
     this.renewIn(remainingMs);
     return true;
   }

@@ -23,9 +23,9 @@ export interface PaneLink {
   /** Owner of a guest pane, which may differ from the owner of the session whose process runs it; null: unknown. */
   readonly owner: Owner | null;
   /** Reports whether a person is viewing it. */
-  setWatched(on: boolean): void;
+  setWatched(isWatched: boolean): void;
   setAdoptedBy(home: { readonly number: number; readonly name: string }): void;
-  setPrivate(on: boolean): void;
+  setPrivate(isPrivate: boolean): void;
   request(op: string, input: unknown, context?: RequestContext): Promise<unknown>;
   resolve(through: number): Promise<unknown>;
 }
@@ -82,19 +82,19 @@ export interface PlacedPaneEvents {
   rendered(): void;
   /** The echo of a key, which the next picture contains. */
   echoed(bytes: Uint8Array): void;
-  rang(): void;
+  bellRang(): void;
   /** Its output contains a sequence with an effect besides drawing. */
   effect(effect: OuterEffect): void;
   copied(clipboard: ClipboardCopy): void;
   /** The pane's entry in lists may have changed. */
-  listed(): void;
+  listingChanged(): void;
   /** The AI agent in it has changed; null: it is gone. */
   agent(agent: AgentInfo | null): void;
   ended(exit: PaneExit): void;
   /** The process that runs it is gone, or the connection to it. */
-  lost(): void;
+  processLost(): void;
   /** The process that runs it reports an event for the journal. */
-  recorded(details: EventDetails): void;
+  eventReported(details: EventDetails): void;
 }
 
 /** How a pane's program ended. */

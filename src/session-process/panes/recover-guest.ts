@@ -29,11 +29,11 @@ export async function recoverLostGuest(
   { env, logger }: { readonly env: Readonly<Record<string, string>>; readonly logger: Logger },
 ): Promise<void> {
   const { arrangement, session } = parts;
-  const link = arrangement.placed.get(pane);
+  const link = arrangement.placedPanes.get(pane);
   if (!(link instanceof ViewLink)) return;
   const isConnected = await staysAlive(link.socket);
   await arrangement.change(async () => {
-    if (arrangement.placed.get(pane) !== link || session.lifetime.isEnding) return;
+    if (arrangement.placedPanes.get(pane) !== link || session.lifetime.isEnding) return;
     try {
       if (!isConnected || !(await showGuestAgain(parts, link))) {
         session.questions.handleProgramEnd(pane);

@@ -199,10 +199,10 @@ export class ViewLink implements PlacedPane, PaneLink {
   }
 
   /** Reports whether a person here is viewing it: only then does it count as attended there. */
-  setWatched(on: boolean): void {
-    if (this.isGuest || this.hasStreamEnded || on === this.isWatched) return;
-    this.isWatched = on;
-    this.request("peer.watched", { on }).catch(() => {});
+  setWatched(isWatched: boolean): void {
+    if (this.isGuest || this.hasStreamEnded || isWatched === this.isWatched) return;
+    this.isWatched = isWatched;
+    this.request("peer.watched", { on: isWatched }).catch(() => {});
   }
 
   /** A view is only removed from display. */
@@ -224,10 +224,10 @@ export class ViewLink implements PlacedPane, PaneLink {
   }
 
   /** Reports whether the session that has this guest is private. */
-  setPrivate(on: boolean): void {
-    if (on === this.isPrivate) return;
-    this.isPrivate = on;
-    this.request("peer.private_pane", { on }).catch(() => {});
+  setPrivate(isPrivate: boolean): void {
+    if (isPrivate === this.isPrivate) return;
+    this.isPrivate = isPrivate;
+    this.request("peer.private_pane", { on: isPrivate }).catch(() => {});
   }
 
   /** Time since the last activity in the pane, in ms. */
@@ -299,7 +299,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     this.owner = owner ?? null;
     this.infoAt = performance.now();
     if (!Bun.deepEquals(before, info.agent)) this.port.agent(info.agent ?? null);
-    this.port.listed();
+    this.port.listingChanged();
   }
 
   private receive(message: WireMessage): void {
@@ -308,7 +308,7 @@ export class ViewLink implements PlacedPane, PaneLink {
       const update = v.parse(FrameUpdateSchema, messageJson(message));
       const { view, events } = applyFrame(this.frame, update);
       this.frame = view;
-      if (events.bell) this.port.rang();
+      if (events.bell) this.port.bellRang();
       if (events.clipboard !== null) this.port.copied(events.clipboard);
       this.port.rendered();
       if (this.isGuest) this.scheduleRequest();
@@ -339,7 +339,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     }
     const reported = v.safeParse(ReportedEventSchema, value);
     if (reported.success) {
-      this.port.recorded(reported.output.details);
+      this.port.eventReported(reported.output.details);
       return;
     }
     const event = v.safeParse(EventSchema, value);
@@ -373,7 +373,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     const now = performance.now();
     this.requestIn(Math.max(REQUEST_DELAY_MS, this.infoAt + MIN_REQUEST_INTERVAL_MS - now), now + MAX_TYPING_DELAY_MS);
     this.recheckLater();
-    this.port.listed();
+    this.port.listingChanged();
   }
 
   private requestIn(ms: number, latest: number): void {
@@ -420,7 +420,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     if (!info.success) return;
     this.info = info.output;
     this.infoAt = performance.now();
-    this.port.listed();
+    this.port.listingChanged();
   }
 
   private handleEnd(end: StreamEnd | null): void {
@@ -428,7 +428,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     this.hasStreamEnded = true;
     this.cancelRequests();
     if (end === null && this.isGuest) {
-      this.port.lost();
+      this.port.processLost();
       return;
     }
     this.port.ended({ code: end?.exit_code ?? null, signal: end?.signal ?? null, isOwn: end?.reason === "exited" });

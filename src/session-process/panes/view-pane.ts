@@ -36,7 +36,7 @@ export async function openView(
     await refuseMirror(instance, sessionSocket(instance, processId), { socket, name: text }, MIRROR_CONTEXT);
   }
   const id = isPane ? formatTarget(parsed) : paneId(entry.id);
-  if (arrangement.placed.has(id)) {
+  if (arrangement.placedPanes.has(id)) {
     throw new WshError("invalid_layout", `'${text}' is already shown in this session`, {
       hint: "Select that pane, or move it.",
     });
@@ -47,8 +47,8 @@ export async function openView(
     { id, socket, target, isGuest: false },
     size,
     ownSocket,
-    arrangement.eventsOf(id, true),
+    arrangement.handlersFor(id, true),
   );
-  arrangement.placed.set(id, link);
+  arrangement.placedPanes.set(id, link);
   return { id, target: formatTarget(parsed) };
 }

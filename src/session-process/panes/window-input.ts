@@ -59,11 +59,11 @@ export function mouseTargetsIn(self: DisplayedWindow): MouseTargets {
     },
     paneAt: (row, col) => unlessBehindPopup(self, paneAt(self.placement, row, col), (pane) => pane),
     boxOf: (pane) => self.placement.boxes.get(pane) ?? null,
-    modesOf: (pane) => arrangement.placed.get(pane)?.modes ?? null,
-    isInCopyMode: (pane) => arrangement.placed.get(pane)?.copyMode?.isOn === true,
+    modesOf: (pane) => arrangement.placedPanes.get(pane)?.modes ?? null,
+    isInCopyMode: (pane) => arrangement.placedPanes.get(pane)?.copyMode?.isOn === true,
     sendTo(pane, bytes) {
       if (self.single?.id === pane) return bytes;
-      arrangement.placed.get(pane)?.type(bytes);
+      arrangement.placedPanes.get(pane)?.type(bytes);
       return null;
     },
     borderAt: (row, col) =>
@@ -104,11 +104,11 @@ export function mouseTargetsIn(self: DisplayedWindow): MouseTargets {
 /** While a popup is open, the mouse reaches nothing else. */
 function unlessBehindPopup<T extends string | Border | FloatEdge>(
   { window }: DisplayedWindow,
-  found: T | null,
-  paneOf: (found: T) => string | null,
+  hit: T | null,
+  paneOf: (hit: T) => string | null,
 ): T | null {
   const popup = openPopup(window);
-  return found === null || popup === null || paneOf(found) === popup ? found : null;
+  return hit === null || popup === null || paneOf(hit) === popup ? hit : null;
 }
 
 /** Escape, Ctrl+C, Enter and q. */
@@ -131,17 +131,18 @@ export function typedInputOf(self: DisplayedWindow): TypedInput {
     flags: () => self.arrangement.localOf(self.active)?.pane.flags() ?? null,
     typed(bytes, flags, byAgent) {
       const { window } = self;
-      const { placed, ended } = self.arrangement;
+      const { placedPanes, endedPanes } = self.arrangement;
       const panes = typedPanes(window);
       self.arrangement.noteTyping(panes);
       const [firstPane = ""] = panes;
       // A popup that stays after its program's end is closed by a key.
-      if (ended.has(firstPane) && openPopup(window) === firstPane && isClosingKey(bytes)) {
+      if (endedPanes.has(firstPane) && openPopup(window) === firstPane && isClosingKey(bytes)) {
         void self.arrangement.change(() => self.arrangement.removeEnded(firstPane)).catch(() => {});
         return;
       }
       for (const pane of panes)
-        if (!ended.has(pane)) placed.get(pane)?.type(bytes, pane === window.active ? flags : undefined, byAgent);
+        if (!endedPanes.has(pane))
+          placedPanes.get(pane)?.type(bytes, pane === window.active ? flags : undefined, byAgent);
     },
   };
 }

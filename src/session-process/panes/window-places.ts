@@ -55,10 +55,10 @@ export function hasSameTexts(self: ArrangedWindow, { id, box, label, end, float 
 }
 
 export function framePlacesOf({ arrangement, placement, window }: ArrangedWindow): FramePlaces {
-  const { placed, state } = arrangement;
+  const { placedPanes, state } = arrangement;
   const floats = new Map(placement.floats.map(({ pane, framed }, index) => [pane, { z: index + 1, framed: framed }]));
   const panes = [...placement.boxes].map(([id, { row, col, rows, cols }]) => {
-    const frame = placed.get(id)?.frame;
+    const frame = placedPanes.get(id)?.frame;
     const ownPlace = frame?.places?.panes[0];
     // The rows of a covered pane show the pane above it, not its history.
     const isVisible =

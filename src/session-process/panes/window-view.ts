@@ -85,15 +85,15 @@ export class WindowView implements DisplayedContent {
         (pane) => this.single?.id === pane && this.notifyListeners((listener) => listener.resizing()),
       ),
       events.on("reset", (pane) => this.single?.id === pane && this.notifyListeners((listener) => listener.reset())),
-      events.on("placed", () => this.positionsChanged()),
+      events.on("positionsChanged", () => this.positionsChanged()),
       events.on("settled", () => this.updateTexts()),
-      events.on("rang", (pane) => this.rings(pane) && this.notifyListeners((listener) => listener.bell())),
+      events.on("bellRang", (pane) => this.rings(pane) && this.notifyListeners((listener) => listener.bell())),
       events.on("copied", ({ pane: _, ...copied }) => this.notifyListeners((listener) => listener.clipboard(copied))),
     ];
   }
 
   dispose(): void {
-    for (const end of this.unsubscribers) end();
+    for (const unsubscribe of this.unsubscribers) unsubscribe();
     this.releasePicture();
   }
 
@@ -122,7 +122,7 @@ export class WindowView implements DisplayedContent {
   }
 
   get pictures() {
-    return this.displayedPanes().flatMap((pane) => this.arrangement.placed.get(pane)?.pictures ?? []);
+    return this.displayedPanes().flatMap((pane) => this.arrangement.placedPanes.get(pane)?.pictures ?? []);
   }
 
   get fullWidthPrograms(): readonly DisplayedProgram[] {
@@ -192,18 +192,18 @@ export class WindowView implements DisplayedContent {
 
   get title(): string {
     const { panes } = this.arrangement.state;
-    return panes[this.active]?.title ?? this.arrangement.placed.get(this.active)?.title ?? "";
+    return panes[this.active]?.title ?? this.arrangement.placedPanes.get(this.active)?.title ?? "";
   }
 
   get modes(): FrameModes {
-    const active = this.arrangement.placed.get(this.active)?.modes ?? initialFrameModes;
+    const active = this.arrangement.placedPanes.get(this.active)?.modes ?? initialFrameModes;
     if (this.single !== null) return active;
     return { ...active, alternate: false, ...this.mouse };
   }
 
   private get mouse(): Pick<FrameModes, "mouse" | "mouseEncoding"> {
-    const { placed } = this.arrangement;
-    const requestedMouse = this.displayedPanes().map((pane) => placed.get(pane)?.modes?.mouse ?? 0);
+    const { placedPanes } = this.arrangement;
+    const requestedMouse = this.displayedPanes().map((pane) => placedPanes.get(pane)?.modes?.mouse ?? 0);
     const [mouse = 0] = requestedMouse.sort((a, b) => b - a);
     return { mouse, mouseEncoding: mouse === 0 ? 0 : SGR_MOUSE_ENCODING };
   }
@@ -217,7 +217,7 @@ export class WindowView implements DisplayedContent {
     if (single !== null) return single.pane.terminal.grid();
     const canvas = ascii ? this.canvases.ascii : this.canvases.utf8;
     canvas.setPlacement(this.windowPlacement);
-    return canvas.grid((pane) => this.arrangement.placed.get(pane)?.frame ?? null);
+    return canvas.grid((pane) => this.arrangement.placedPanes.get(pane)?.frame ?? null);
   }
 
   framePlaces(): FramePlaces {
@@ -258,7 +258,7 @@ export class WindowView implements DisplayedContent {
   }
 
   learnColors(colors: TerminalColors): void {
-    for (const pane of this.arrangement.placed.values()) pane.learnColors(colors);
+    for (const pane of this.arrangement.placedPanes.values()) pane.learnColors(colors);
   }
 
   readonly input: TypedInput = typedInputOf(this);
@@ -322,12 +322,12 @@ export class WindowView implements DisplayedContent {
     const { active, lastActive } = this;
     if (active === lastActive) return;
     this.lastActive = active;
-    const { placed } = this.arrangement;
+    const { placedPanes } = this.arrangement;
     for (const [pane, sequence] of [
       [lastActive, FOCUS_OUT],
       [active, FOCUS_IN],
     ] as const) {
-      const placedPane = placed.get(pane);
+      const placedPane = placedPanes.get(pane);
       if (placedPane?.modes?.focus === true) placedPane.type(sequence);
     }
   }
@@ -374,8 +374,8 @@ export class WindowView implements DisplayedContent {
 
   /** Whether every displayed pane has rendered in its current size. */
   private get isCurrent(): boolean {
-    const { placed, ended } = this.arrangement;
-    return this.displayedPanes().every((pane) => ended.has(pane) || placed.get(pane)?.isCurrent !== false);
+    const { placedPanes, endedPanes } = this.arrangement;
+    return this.displayedPanes().every((pane) => endedPanes.has(pane) || placedPanes.get(pane)?.isCurrent !== false);
   }
 
   private holdPicture(): void {

@@ -78,7 +78,7 @@ export class CommandStream {
   close(): void {
     this.follower?.close();
     this.releaseOutput();
-    for (const end of this.unsubscribers) end();
+    for (const unsubscribe of this.unsubscribers) unsubscribe();
   }
 
   private send(text: string): void {

@@ -82,7 +82,7 @@ export class StreamClient {
     if (this.isOver) return;
     this.isOver = true;
     this.stream?.close();
-    for (const end of this.unsubscribers) end();
+    for (const unsubscribe of this.unsubscribers) unsubscribe();
   }
 
   private programExited(exit: { readonly code: number | null; readonly signal: string | null }): void {

@@ -86,7 +86,7 @@ export class SessionSubscription {
     this.send(events);
     this.isOver = true;
     if (this.timer !== null) clearTimeout(this.timer);
-    for (const end of this.unsubscribers) end();
+    for (const unsubscribe of this.unsubscribers) unsubscribe();
   }
 
   /** The connection has sent everything: reports the changes since. */

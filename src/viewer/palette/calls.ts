@@ -8,7 +8,7 @@ import { parseBindingLine } from "../../keys/configured.ts";
 import { TARGET_PARAMETER } from "../../keys/line.ts";
 import type { Operation } from "../../operations/define.ts";
 import { lineCall } from "../../operations/line-input.ts";
-import { requireMay } from "../../operations/rights.ts";
+import { requireRights } from "../../operations/rights.ts";
 import { findOperation, getOperation } from "../../operations/table.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Acting } from "../../protocol/caller.ts";
@@ -53,7 +53,7 @@ export async function callElsewhere(
   const operation = findOperation(name);
   if (operation === undefined) throw new WshError("unknown_method", `no operation '${name}'`);
   if (target !== undefined) findPermittedSession(instance, by, target);
-  requireMay(by, operation, target === undefined ? null : (by.caller.only ?? null), input);
+  requireRights(by, operation, target === undefined ? null : (by.caller.only ?? null), input);
   const call = (callSignal: AbortSignal): Promise<unknown> =>
     target === undefined
       ? askServerOperation(instance, by, getOperation(operation.name).name, input, callSignal)

@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
-import { requireMay } from "../../operations/rights.ts";
+import { requireRights } from "../../operations/rights.ts";
 import { activePane } from "../../protocol/active-pane.ts";
 import { agentWords, urgencyOf } from "../../protocol/agent.ts";
 import type { Acting } from "../../protocol/caller.ts";
@@ -230,7 +230,7 @@ async function callPlace(
 
 /** Starts a session with the person's shell. @returns its place @throws WshError session_create_failed */
 async function create(instance: Instance, name: string, by: Acting): Promise<SwitcherRow> {
-  requireMay(by, { name: "sessions.create", access: "operate", scope: "server" }, null);
+  requireRights(by, { name: "sessions.create", access: "operate", scope: "server" }, null);
   if (by.caller.via === undefined && by.caller.agent === undefined) await startSession(instance, name);
   else
     await askServerOperation(

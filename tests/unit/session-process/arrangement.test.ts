@@ -82,15 +82,15 @@ function made() {
     layoutAt: (outer) => layoutPanels([], outer),
   });
   const panes = new Map(PANES.map((id) => [id, new FakePane(id, steps)]));
-  for (const [id, pane] of panes) arrangement.placed.set(id, pane);
+  for (const [id, pane] of panes) arrangement.placedPanes.set(id, pane);
   const beside = { pane: "@1", side: "right", whole: false, focus: false } as const;
   arrangement.commit(addSplit(arrangement.state, paneEntry("@2"), beside, AREA));
   arrangement.commit(addSplit(arrangement.state, paneEntry("@3"), { ...beside, side: "down" }, AREA));
-  for (const event of ["placed", "changed"] as const) arrangement.events.on(event, () => steps.step());
+  for (const event of ["positionsChanged", "changed"] as const) arrangement.events.on(event, () => steps.step());
   const facts = () => ({
     state: arrangement.state,
     sizes: Object.keys(arrangement.state.panes).map((id) => panes.get(id)?.size),
-    placed: [...arrangement.placed.keys()],
+    placed: [...arrangement.placedPanes.keys()],
     ended: [...panes.values()].map(({ ended }) => ended),
     isSplit: arrangement.isSplit,
   });

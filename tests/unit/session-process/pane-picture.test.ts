@@ -12,7 +12,7 @@ function pane() {
   const picture = new PanePicture({
     size,
     terminal: terminal as unknown as TerminalModel,
-    isTypedBeside: () => false,
+    isTypingElsewhere: () => false,
     compose: () => ({ ...size, title: String(++composed) }) as NonNullable<PanePicture["frame"]>,
     rendered: () => renewable.resolve(),
   });

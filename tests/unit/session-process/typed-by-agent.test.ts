@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { defaultElementLimits } from "../../../src/protocol/drawing-limits.ts";
 import { Session } from "../../../src/session/session.ts";
-import { Content } from "../../../src/session-process/panes/content.ts";
 import { LocalPane } from "../../../src/session-process/panes/local-pane.ts";
+import { SessionContent } from "../../../src/session-process/panes/session-content.ts";
 import { InputRouter } from "../../../src/viewer/terminal/input-router.ts";
 import { LivePane } from "../../support/live-pane.ts";
 
@@ -32,7 +32,7 @@ test("in one of several panes, and through its copy mode", async () => {
   await using _live = live;
   const options = {
     mouse: { isAllowed: true },
-    isTypedBeside: () => false,
+    isTypingElsewhere: () => false,
     hasOthers: () => true,
     isInfoDisplayed: () => true,
   };
@@ -53,8 +53,8 @@ test("through the active window, and by reports of the focus", async () => {
   const { live, own, given } = await made();
   await using _live = live;
   const view = { input: { typed: live.pane.typed } };
-  Content.prototype.typed.call({ sharedView: () => view }, bytes("a"), null, true);
-  Content.prototype.typed.call({ sharedView: () => view }, bytes("b"), null, false);
+  SessionContent.prototype.typed.call({ sharedView: () => view }, bytes("a"), null, true);
+  SessionContent.prototype.typed.call({ sharedView: () => view }, bytes("b"), null, false);
   expect(given.splice(0)).toEqual(["a agent", "b person"]);
   for (const agent of ["claude", undefined]) {
     const by = { caller: { kind: "cli", id: "cli:1", agent, connected: true }, access: "admin" };

@@ -62,8 +62,7 @@ function treeOf(node: LayoutNode, panes: Windows["panes"]): unknown {
 }
 
 function userSettings({ title, keep, env }: Partial<PaneEntry> = {}): object {
-  const kept = { ...present({ keep_after_exit: keep }), ...defined({ env }) };
-  return { ...present({ title }), ...kept };
+  return { ...present({ title, keep_after_exit: keep }), ...defined({ env }) };
 }
 
 /** The floating panes of a window in the form of `layout.set`; without popups. */
@@ -126,8 +125,8 @@ async function setLayout(call: LayoutCall, layout: RequestedLayout) {
       const floats: FloatEntry[] = [];
       for (const { pane, x, y, width, height, hidden = false, border = true, ...program } of requestedFloats) {
         const bounds = { ...defaultBounds, ...boundsOf({ x, y, width, height }) };
-        const own = { ...bounds, hidden, bare: !border, popup: false };
-        floats.push({ ...own, pane: pane ?? (await start(program, outerBox(bounds, area))) });
+        const floatSettings = { ...bounds, hidden, bare: !border, popup: false };
+        floats.push({ ...floatSettings, pane: pane ?? (await start(program, outerBox(bounds, area))) });
       }
       arrangement.commit(
         withLayout(
@@ -143,7 +142,7 @@ async function setLayout(call: LayoutCall, layout: RequestedLayout) {
       throw error;
     }
     for (const pane of unlisted) {
-      void arrangement.placed.get(pane)?.endProgram();
+      void arrangement.placedPanes.get(pane)?.endProgram();
       arrangement.forget(pane);
     }
     const [shownPane = call.subject.pane] = [...started.map(({ entry }) => entry.id), ...listed];

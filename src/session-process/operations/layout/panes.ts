@@ -202,7 +202,7 @@ function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
       await arrangement.restart(pane);
       return answer(parts, pane);
     }
-    const size = arrangement.placed.get(pane)?.size ?? arrangement.sizeOf(window);
+    const size = arrangement.placedPanes.get(pane)?.size ?? arrangement.sizeOf(window);
     const { entry, undo } = await startPane(call, program, window.id, size);
     const { [pane]: old, ...panes } = arrangement.state.panes;
     // A user's settings for the pane apply to any program in it.
@@ -214,7 +214,7 @@ function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
     );
     commitOrUndo(() => arrangement.commit(next), undo);
     arrangement.resume();
-    void arrangement.placed.get(pane)?.endProgram();
+    void arrangement.placedPanes.get(pane)?.endProgram();
     arrangement.forget(pane);
     return answer(parts, entry.id);
   });

@@ -113,7 +113,7 @@ function whenClosed(parts: SessionParts, pane: string, owner: Owner | null): Pro
   ];
   const close = (): void => {
     clearTimeout(unseenTimer ?? undefined);
-    for (const end of unsubscribers) end();
+    for (const unsubscribe of unsubscribers) unsubscribe();
     resolve(exit);
   };
   return promise;

@@ -143,7 +143,7 @@ export async function startPane(
   const program = remoteProgram ?? requestedProgram;
   const { title = null, keep_after_exit: keep = null } = program;
   if (program.view != null) return viewPane(parts, program.view, { title, keep }, size);
-  const source = arrangement.placed.get(subject.pane)?.paneInfo(true);
+  const source = arrangement.placedPanes.get(subject.pane)?.paneInfo(true);
   const { command = null, cwd = null, shell = null, env = null, stdin } = program;
   const create = { command, cwd, shell, env, ...defined({ stdin }) };
   // The directory of the neighbouring pane: its program's current one, otherwise the reported one.
@@ -168,9 +168,9 @@ async function viewPane(
 }
 
 function endPane({ arrangement }: SessionParts, pane: string): void {
-  const placed = arrangement.placed.get(pane);
+  const placedPane = arrangement.placedPanes.get(pane);
   arrangement.forget(pane);
-  void placed?.endProgram();
+  void placedPane?.endProgram();
 }
 
 /**

@@ -44,7 +44,7 @@ interface ContentEvents {
   abandoned: undefined;
 }
 
-export class Content implements PaneRef {
+export class SessionContent implements PaneRef {
   /** Views of viewers with a separate focus. */
   readonly independentViews = new Set<WindowView>();
   readonly events = new Emitter<ContentEvents>();
@@ -68,7 +68,8 @@ export class Content implements PaneRef {
     arrangement.events.on("programResumed", () => {
       this.exit = null;
     });
-    for (const change of ["rendered", "placed"] as const) arrangement.events.on(change, () => this.checkAlternate());
+    for (const change of ["rendered", "positionsChanged"] as const)
+      arrangement.events.on(change, () => this.checkAlternate());
   }
 
   /** The contents for all viewers without a separate focus. */
@@ -95,7 +96,7 @@ export class Content implements PaneRef {
       this.lastTypedAt = performance.now();
     },
     idleMs: (): number => {
-      const panes = [...this.arrangement.placed.values()];
+      const panes = [...this.arrangement.placedPanes.values()];
       const idleTimes = panes.map((pane) => pane.idleMs());
       // With one pane, its own activity includes typed input.
       if (panes.length > 1) idleTimes.push(Math.floor(performance.now() - this.lastTypedAt));
@@ -119,7 +120,7 @@ export class Content implements PaneRef {
 
   /** Owners of the private sessions that its views show. */
   get privateOwners(): (Owner | null)[] {
-    return [...this.arrangement.placed.values()].flatMap(({ link }) =>
+    return [...this.arrangement.placedPanes.values()].flatMap(({ link }) =>
       link?.isView && link.info.private === true ? [link.info.owner ?? null] : [],
     );
   }
@@ -131,7 +132,7 @@ export class Content implements PaneRef {
 
   /** Info of the oldest pane; its agent is the session's agent that needs a person most. */
   info(): Omit<PaneInfo, "index" | "active"> {
-    for (const { id } of this.arrangement.placed.values()) this.arrangement.localOf(id)?.discardInfo();
+    for (const { id } of this.arrangement.placedPanes.values()) this.arrangement.localOf(id)?.discardInfo();
     const { agent: _, ...oldest } = this.paneInfo(this.id);
     const ownEntries = Object.values(this.arrangement.state.panes).filter(({ view }) => view == null);
     const agents = ownEntries.flatMap(({ id }) => this.paneInfo(id).agent ?? []);
@@ -158,13 +159,13 @@ export class Content implements PaneRef {
 
   readonly secrets = {
     prompt: async (pane: string): Promise<SecretPrompt | null> => {
-      const { link } = this.arrangement.placed.get(pane) ?? {};
+      const { link } = this.arrangement.placedPanes.get(pane) ?? {};
       if (link?.isGuest === true) return (await loadGuestSecrets()).guestPrompt(link, pane);
       const prompt = this.arrangement.localOf(pane)?.pane.secrets.prompt() ?? null;
       return prompt === null || !this.arrangement.hasSeveral ? prompt : { ...prompt, pane };
     },
     type: async ({ group, pane = this.id }: SecretPrompt, secret: Uint8Array): Promise<boolean> => {
-      const { link } = this.arrangement.placed.get(pane) ?? {};
+      const { link } = this.arrangement.placedPanes.get(pane) ?? {};
       if (link?.isGuest === true) return (await loadGuestSecrets()).typeSecret(link, group, secret);
       const local = this.arrangement.localOf(pane);
       if (local !== null) return local.pane.secrets.type({ group }, secret);
@@ -178,7 +179,7 @@ export class Content implements PaneRef {
   };
 
   async stateIn(pane: string): Promise<SessionState> {
-    if (!this.arrangement.placed.has(pane)) return "exited";
+    if (!this.arrangement.placedPanes.has(pane)) return "exited";
     return this.arrangement.localOf(pane)?.pane.state() ?? this.paneInfo(pane).state;
   }
 
@@ -196,13 +197,13 @@ export class Content implements PaneRef {
   }
 
   release(gone: WshError): void {
-    for (const placed of this.arrangement.placed.values()) if (!this.localPanes.has(placed.id)) placed.close();
+    for (const placed of this.arrangement.placedPanes.values()) if (!this.localPanes.has(placed.id)) placed.close();
     for (const local of this.localPanes.values()) if (local.adoptedBy === null) local.release(gone);
   }
 
   /** Updates the facts about panes, including views; a hanging one keeps its last facts. */
   async refresh(): Promise<void> {
-    const placedPanes = [...this.arrangement.placed.values()];
+    const placedPanes = [...this.arrangement.placedPanes.values()];
     await Promise.all(placedPanes.map((pane) => orUntil(pane.refresh(), { ms: REFRESH_MS }, () => {})));
   }
 
@@ -224,7 +225,7 @@ export class Content implements PaneRef {
 
   /** The text about the program's end in a pane that is kept, if no line above the pane has it; null: none. */
   endOf(pane: string): PaneLabel | null {
-    if (!this.arrangement.ended.has(pane)) return null;
+    if (!this.arrangement.endedPanes.has(pane)) return null;
     const info = this.paneInfo(pane);
     return info.state === "exited" ? paneLabel(info) : null;
   }
@@ -260,10 +261,10 @@ export class Content implements PaneRef {
   }
 
   private paneInfo(pane: string, useCached = false): Omit<PaneInfo, "index" | "active"> {
-    const { state, placed, ended } = this.arrangement;
+    const { state, placedPanes, endedPanes } = this.arrangement;
     const entry = state.panes[pane];
-    const placedPane = placed.get(pane);
-    const exit = ended.get(pane) ?? this.exit;
+    const placedPane = placedPanes.get(pane);
+    const exit = endedPanes.get(pane) ?? this.exit;
     const info = placedPane?.paneInfo(useCached) ?? {
       id: pane,
       pid: null,
@@ -286,8 +287,8 @@ export class Content implements PaneRef {
   }
 
   private checkAlternate(): void {
-    const { placed, state } = this.arrangement;
-    const alternate = placed.get(activeWindow(state).active)?.modes?.alternate ?? false;
+    const { placedPanes, state } = this.arrangement;
+    const alternate = placedPanes.get(activeWindow(state).active)?.modes?.alternate ?? false;
     if (alternate === this.alternate) return;
     this.alternate = alternate;
     this.events.emit("alternate", alternate);
@@ -302,13 +303,13 @@ export class Content implements PaneRef {
   private async end(reason: "killed" | "server_stopped"): Promise<void> {
     const { arrangement } = this;
     await arrangement.change(() => {
-      for (const { id, isView } of [...arrangement.placed.values()]) {
+      for (const { id, isView } of [...arrangement.placedPanes.values()]) {
         if (isView) arrangement.remove(id, EXIT_UNKNOWN);
       }
     });
     // Includes those that have left the layout.
     const ownPanes = [...this.localPanes.values()].filter(({ adoptedBy }) => adoptedBy === null);
-    const linkedPanes = [...arrangement.placed.values()].filter(({ link }) => link !== undefined);
+    const linkedPanes = [...arrangement.placedPanes.values()].filter(({ link }) => link !== undefined);
     await Promise.all([
       ...ownPanes.map((local) => local.ownSession.lifetime.kill(reason)),
       ...linkedPanes.map((placed) => placed.endProgram()),
