@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import jsQR from "jsqr";
+import { contentOf } from "../support/content-of.ts";
 import { Browser } from "../support/login.ts";
 import { Gateway } from "../support/server.ts";
 import { givenTime } from "../support/timing-retries.ts";
@@ -56,11 +57,7 @@ describe("wsh open", () => {
     const env = { DISPLAY: ":99", PATH: `${bin}:/usr/bin:/bin` };
     const { code, stdout } = await gateway.runWith({ env }, "open");
     expect([code, stdout]).toEqual([0, ""]);
-    const shown = await until("the browser", () =>
-      Bun.file(join(gateway.dir, "shown"))
-        .text()
-        .catch(() => ""),
-    );
+    const shown = await until("the browser", () => contentOf(join(gateway.dir, "shown")) || null);
     expect(shown).toMatch(/^--app=http:\/\/wsh-[a-z0-9]{16}\.localhost:\d+\/#c=[A-Za-z0-9]{32}\n$/);
   });
 

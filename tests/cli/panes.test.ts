@@ -83,6 +83,7 @@ describe("split, pane and window", () => {
     expect((await windows("dev"))[0]).toMatchObject({ active: true });
     await wsh.ok("window", "synchronize", logs, "on");
     expect(await wsh.ok("window", "list", "dev")).toMatch(/output .*synchronized/);
+    await until("cat", async () => (await windows("dev"))[1]?.panes[0]?.program === "cat");
     expect(await wsh.ok("window", "close", logs)).toBe(`Window ${logs} closed; ended 'cat'.\n`);
     expect(await windows("dev")).toHaveLength(1);
   });
@@ -104,6 +105,7 @@ describe("split, pane and window", () => {
     expect(window?.panes.map(({ rows }) => rows)).toEqual([12, 11, 24]);
     expect(await wsh.ok("exec", "dev", "--", `${cli} pane list --json`)).toContain(`"id": "${pane_id}"`);
     const inner = window?.panes[1]?.id ?? "";
+    await until("cat", async () => (await windows("dev"))[0]?.panes[1]?.program === "cat");
     expect(await wsh.ok("exec", "dev", "--", `${cli} pane close ${inner}`)).toBe(
       `Pane ${inner} closed; ended 'cat'.\n`,
     );

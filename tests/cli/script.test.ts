@@ -52,7 +52,7 @@ console.log(JSON.stringify({ output, exitCode, name, age, row: screen.find("30")
 test("a failure reports the line, the awaited condition, the state with its reason, and the screen", async () => {
   const file = written(
     "fails.ts",
-    `import { open } from "wsh";\n\nconst t = await open();\nawait t.run("cat");\nawait t.expect(/never/, { timeout: 200 });\n`,
+    `import { open } from "wsh";\n\nconst t = await open();\nawait t.run("cat"); await t.waitFor("input");\nawait t.expect(/never/, { timeout: 200 });\n`,
   );
   const failed = await wsh.run("script", "--trace", join(wsh.dir, "trace"), file);
   expect(failed.code).toBe(1);
@@ -70,6 +70,7 @@ test("a failure reports the line, the awaited condition, the state with its reas
   expect(head).toMatchObject({ version: 2, width: 80, height: 24 });
   expect(events.filter(([, kind]) => kind === "m").map(([, , text]) => text)).toEqual([
     'run("cat")',
+    'waitFor("input")',
     "expect(/never/)",
   ]);
   expect(
@@ -102,6 +103,8 @@ test("a refused call names the option as written, and shows no screen; a failure
     await attempt(() => t.waitFor({ text: 5 }));
     await attempt(() => t.expect(/(?=x)/));
     await t.exec("clear; seq 20");
+    // The prompt is printed after the command's end.
+    await t.waitFor({ screen: (s) => s.rows[20] === "$" });
     await attempt(() => t.expect("never", { timeout: 1 }));
     print(JSON.stringify(said));`;
   const said = JSON.parse(await wsh.ok("script", "-e", code));

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { stored } from "../reliability/checkpoints/crashed-sessions.ts";
-import { until } from "../support/until.ts";
+import { PATIENCE_MS, until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
@@ -134,14 +134,15 @@ test("hooks that hang, fork, flood, die or are missing harm nothing; excess ones
   await until("hooks that hang", () => lines("hung").length > 0);
   const began = performance.now();
   expect(await wsh.ok("exec", "bells", "--", "echo still-here")).toContain("still-here");
-  expect(performance.now() - began).toBeLessThan(5_000);
+  // Far from the end of one that hangs, on a busy machine, too.
+  expect(performance.now() - began).toBeLessThan(PATIENCE_MS);
   await until("those that behave", () => lines("rang").length === 3);
   await until("the end of those that hang", () => lines("hung").every((pid) => !fs.existsSync(`/proc/${pid}`)));
   const log = await until("the log", () => {
     const text = fs.readFileSync(wsh.instance.serverLog, "utf8");
-    return text.includes("killed at its time limit") && text.includes("SIGKILL") && text.includes("127") ? text : null;
+    const said = ["killed at its time limit", "SIGKILL", "127", "too often within a minute"];
+    return said.every((words) => text.includes(words)) ? text : null;
   });
-  expect(log).toContain("too often within a minute");
   expect(log.length).toBeLessThan(200_000);
   expect(lines("rang")).toHaveLength(3);
 });

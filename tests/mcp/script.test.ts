@@ -125,8 +125,12 @@ test("after its time a program reports its position, continues, and can be stopp
   await it.shows("dev", /^begun$/m);
   given.abort();
   expect(await lost).toBe("cancelled");
+  // Behind the cancellation: the server has received it.
+  await client.ping();
   gate.open();
-  expect(await it.shows("dev", /^kept$/m)).not.toContain("never\n$ echo never");
+  await it.shows("dev", /^kept$/m);
+  await it.ok("exec", "dev", "--", "echo after");
+  expect(await it.screen("dev")).not.toContain("never");
 });
 
 test("a result, a command and a screen print their answer; the whole is in a copy", async () => {

@@ -5,6 +5,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import { firstCursor } from "../../src/protocol/pane-numbers.ts";
 import { Gate } from "../support/held-command.ts";
 import { type Answer, call, McpInstance } from "../support/mcp-instance.ts";
+import { givenTime } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 
 const mcp = new McpInstance();
@@ -245,6 +246,9 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
     const session = await shell();
     const typed = await good("wsh_send_input", { session, input: "echo one", submit: true });
     expect(typed).toMatchObject({ success: true, status: "sent", bytes: 9 });
+    // The silence before the shell's answer would be one, too.
+    await good("wsh_wait", { session, since: typed.output_cursor, any_of: ["command_finished"] });
+    await good("wsh_wait", { session, any_of: ["prompt"] });
     const quiet = await good("wsh_await_quiesce", { session, timeout_ms: 100 });
     expect(quiet).toMatchObject({ status: "idle", decided_by: "idle" });
     const seen = await screen(session);
@@ -309,11 +313,10 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
   });
 
   test("a wait that times out is an error that reports what it saw", async () => {
-    const session = await shell();
-    const run = await call(client, "wsh_run_command", {
-      session,
-      input: "yes | head -c 200000000 > /dev/null; sleep 60\n",
-      max_wait_ms: 1_000,
+    const run = await givenTime("the command", async (max_wait_ms) => {
+      const input = "yes | head -c 200000000 > /dev/null; sleep 60\n";
+      const answer = await call(client, "wsh_run_command", { session: await shell(), input, max_wait_ms });
+      return answer.value.command_id === undefined ? null : answer;
     });
     expect(run.isError).toBe(true);
     expect(run.value).toMatchObject({ code: "idle_timeout", decided_by: "timeout", error: expect.any(String) });

@@ -34,7 +34,7 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
   await page.keyboard.type("before ");
   await until("what was typed", async () => (await typed()) === "before ");
   await own.end("SIGKILL");
-  await page.waitForSelector(".lost.lost");
+  await page.waitForSelector(".tile > .lost");
   await page.waitForSelector(".connection.lost");
   // Below the list, in view.
   expect(
@@ -101,7 +101,7 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
   // The page knows that a person reads history.
   await page.waitForSelector(".newest");
   await own.end("SIGKILL");
-  await page.waitForSelector(".lost.lost");
+  await page.waitForSelector(".tile > .lost");
   await own.serve();
   await page.waitForSelector(".tile .dot.live", { timeout: RECONNECT_MS });
   expect(await top()).toBe("line 150");
@@ -255,8 +255,10 @@ browserTest("sessions are made, renamed, tagged, and ended with time to take it 
   await page.keyboard.type("made-here");
   await page.keyboard.press("Enter");
   await page.waitForSelector("[data-session='made-here'].active");
-  await page.hover("[data-session='made-here']");
-  await page.click("[data-session='made-here'] [aria-label^='Rename']");
+  // Not at a position: rows grow while others' first miniatures come.
+  const act = (session: string, action: string) =>
+    page.$eval(`[data-session='${session}'] [aria-label^='${action}']`, (button) => (button as HTMLElement).click());
+  await act("made-here", "Rename");
   await page.waitForSelector("dialog[aria-label=Rename] input");
   await page.$eval("dialog[aria-label=Rename] input", (input) => input.select());
   await page.keyboard.type("first");
@@ -272,20 +274,17 @@ browserTest("sessions are made, renamed, tagged, and ended with time to take it 
   await page.keyboard.type("renamed");
   await page.keyboard.press("Enter");
   await page.waitForSelector("[data-session=renamed]");
-  await page.hover("[data-session=renamed]");
-  await page.click("[data-session=renamed] [aria-label^='End']");
+  await act("renamed", "End");
   await page.waitForSelector("[data-session=renamed].ending");
   const undo = await page.waitForSelector(".toast button");
   await undo?.click();
   await page.waitForSelector("[data-session=renamed]:not(.ending)");
-  await page.hover("[data-session=renamed]");
-  await page.click("[data-session=renamed] [aria-label^='End']");
+  await act("renamed", "End");
   await page.waitForSelector("[data-session=renamed]", { hidden: true });
   expect((await gateway.unix("/sessions/renamed")).status).toBe(404);
   expect(faults).toEqual([]);
   // A page that is closed takes nothing back: its request is carried out.
-  await page.hover("[data-session=first]");
-  await page.click("[data-session=first] [aria-label^='End']");
+  await act("first", "End");
   await page.waitForSelector("[data-session=first].ending");
   await page.goto("about:blank");
   await until("the end", async () => (await gateway.unix("/sessions/first")).status === 404);
@@ -326,6 +325,10 @@ browserTest("the palette finds what can be done, and does it", async () => {
   await page.click("[aria-label=Palette]");
   await page.waitForSelector(".palette input");
   await page.keyboard.type("history");
+  // The list of all actions begins with the sessions.
+  await page.waitForFunction(() =>
+    /history/i.test(document.querySelector(".palette [role=option]")?.textContent ?? ""),
+  );
   await page.waitForFunction(() => document.querySelectorAll(".palette [role=option]").length > 2);
   const names = await page.$$eval(".palette [role=option]", (all) => all.map(({ textContent }) => textContent ?? ""));
   expect(names[0]).not.toContain("Clear");
@@ -343,6 +346,7 @@ browserTest("the palette finds what can be done, and does it", async () => {
   expect((await panes())[2]).toContain("by-button");
 
   await gateway.ok("buffer", "set", "echo from-a-buffer");
+  await page.waitForSelector(".terminal.focused");
   await page.keyboard.down("Control");
   await page.keyboard.press("Backslash");
   await page.keyboard.up("Control");
@@ -453,8 +457,8 @@ browserTest("on a phone: the key bar types, Ctrl holds for the next key, the lis
   const { page } = await browser.page();
   await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
   await page.goto(`${gateway.origin}/#t=${"a-token-for-the-tests-of-wsh"}&session=phone`);
-  await page.waitForSelector(".tile .dot.live");
-  await page.waitForSelector(".pane .row");
+  // Before that the terminal would take the keys: Ctrl+C would end the program.
+  await page.waitForFunction(() => document.querySelector(".screen")?.textContent?.includes("ready"));
   await page.tap(".pane");
   await page.waitForSelector(".terminal.focused");
   for (const label of ["Escape", "Up"]) await page.tap(`.key-bar [aria-label='${label}']`);

@@ -146,16 +146,18 @@ browserTest("find goes from match to match over all history, with n of m", async
     await page.keyboard.press("Enter");
     await until(`match ${at}`, async () => (await count()) === `${at} of ${wanted}`);
   }
-  const seen = await page.evaluate(() => {
-    const found = Array.from(document.querySelectorAll(".scroller .row")).find(
-      ({ textContent }) => textContent === "row 77 end",
-    );
-    const box = found?.getBoundingClientRect();
-    const frame = document.querySelector(".scroller")?.getBoundingClientRect();
-    return box !== undefined && frame !== undefined && box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1;
-  });
-  expect(seen).toBe(true);
-  expect(await page.evaluate(() => CSS.highlights.has("found"))).toBe(true);
+  // The rows of a match are fetched after its number is known.
+  const isSeen = () =>
+    page.evaluate(() => {
+      const found = Array.from(document.querySelectorAll(".scroller .row")).find(
+        ({ textContent }) => textContent === "row 77 end",
+      );
+      const box = found?.getBoundingClientRect();
+      const frame = document.querySelector(".scroller")?.getBoundingClientRect();
+      return box !== undefined && frame !== undefined && box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1;
+    });
+  await until("the match in sight", isSeen);
+  await until("its highlight", () => page.evaluate(() => CSS.highlights.has("found")));
   expect(faults).toEqual([]);
 });
 

@@ -41,7 +41,7 @@ browserTest("the list of sessions is one stop of Tab, and arrows reach each butt
 
   await page.focus("[aria-label='New session']");
   expect(await press("Tab")).toBe("keys-b");
-  expect(await stops()).toBe(1);
+  await until("one stop", async () => (await stops()) === 1);
   expect(await press("Tab")).toBe("Palette");
   expect(await back()).toBe("keys-b");
   expect(await back()).toBe("New session");

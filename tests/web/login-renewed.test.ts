@@ -52,7 +52,7 @@ browserTest("its key lets a browser in again after kill -9 of the server, until 
 
   // The server forgets its bearers at its end: the page gets another by its key.
   await gateway.end("SIGKILL");
-  await page.waitForSelector(".lost");
+  await page.waitForSelector(".tile > .lost");
   await gateway.serve();
   await page.waitForSelector(".tile .dot.live");
   await page.waitForSelector(".terminal.focused");
@@ -72,7 +72,7 @@ browserTest("its key lets a browser in again after kill -9 of the server, until 
     await request.continue();
   });
   await gateway.end("SIGKILL");
-  await page.waitForSelector(".lost");
+  await page.waitForSelector(".tile > .lost");
   await gateway.serve();
   await page.waitForSelector(".tile .dot.live");
   expect(isRestarted).toBe(true);

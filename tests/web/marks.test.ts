@@ -6,9 +6,6 @@ import { browserTest, type TestBrowser } from "./support/browser.ts";
 import { beforeTests } from "./support/place.ts";
 import { open } from "./support/shown.ts";
 
-/** Time without movement after which an element counts as still, in ms: several frames. */
-const STILL_MS = 100;
-
 let gateway: Gateway;
 let browser: TestBrowser;
 beforeTests((...both) => {
@@ -118,23 +115,19 @@ browserTest(
     await jump("ArrowDown", /\(exit 3\)/);
     await jump("ArrowUp", /seq 1 3000/);
 
-    const mark = () =>
-      page.evaluate(() => {
-        const row = Array.from(document.querySelectorAll(".row[data-state]")).find(
-          ({ textContent }) => textContent?.includes("seq 1 3000") === true,
-        );
-        const box = row?.getBoundingClientRect();
-        return box === undefined ? null : { x: box.left - 5, y: box.top + box.height / 2 };
-      });
     const choose = async (item: string) => {
-      // Rows that are fetched above it move it.
-      const at = await until("the mark to stand still", async () => {
-        const before = await mark();
-        await Bun.sleep(STILL_MS);
-        const now = await mark();
-        return before?.y === now?.y ? now : null;
-      });
-      await page.mouse.click(at.x, at.y);
+      // Rows that are fetched above the mark move it: it is clicked where it is at that moment.
+      await until("the mark", () =>
+        page.evaluate(() => {
+          const row = Array.from(document.querySelectorAll(".row[data-state]")).find(
+            ({ textContent }) => textContent?.includes("seq 1 3000") === true,
+          );
+          const box = row?.getBoundingClientRect();
+          if (row === undefined || box === undefined) return false;
+          const at = { clientX: box.left, clientY: box.top + box.height / 2, bubbles: true };
+          return row.dispatchEvent(new MouseEvent("click", at));
+        }),
+      );
       await page.waitForSelector(".menu-of-command");
       await page.$$eval(
         ".menu-of-command button",

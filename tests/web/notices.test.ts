@@ -287,6 +287,8 @@ browserTest(
     const sessions = Array.from({ length: 10 }, (_, index) => `mini${index}`);
     await gateway.create({ name: "shown-one" });
     for (const name of sessions) await gateway.create({ name, command: "/bin/sh -c 'echo quiet; exec cat'" });
+    // A later line would be a second picture.
+    for (const name of sessions) await gateway.shows(name, /^quiet\n/);
     const { page } = await browser.page();
     const asked = new Map<string, boolean>();
     const pictures: string[] = [];
@@ -356,6 +358,7 @@ browserTest("sessions that print without end, one in sight: keys are answered", 
   // Not at a position: rows grow while others' first miniatures come.
   await page.$eval("[data-session=noisy1] .choose", (row) => (row as HTMLElement).click());
   await shows("a line of a flood");
+  await page.waitForSelector(".terminal.focused");
   await page.keyboard.down("Control");
   await page.keyboard.press("c");
   await page.keyboard.up("Control");

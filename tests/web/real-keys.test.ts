@@ -104,6 +104,7 @@ async function ownedKeys(page: Page, name: string, paletteKey: string): Promise<
   await using browser = await TestBrowser.start(1, display.name);
   const { page, faults } = await browser.page();
   const file = `${gateway.dir}/images.bytes`;
+  await Bun.write(file, "");
   await gateway.create({ name: "images", command: `/bin/sh -c 'stty raw -echo; printf ready; exec cat > ${file}'` });
   await page
     .browserContext()

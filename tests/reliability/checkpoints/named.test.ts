@@ -27,6 +27,8 @@ test("a session is saved, shown, compared with its present state, and restored",
   fs.mkdirSync(directory);
   await wsh.session("dev", "--tag", "mine", "--cwd", directory);
   await wsh.ok("exec", "dev", "--", "seq 1 60; echo before");
+  // The prompt is printed after the command's end, and would be a difference.
+  await wsh.shows("dev", /^before\n\$/m);
   expect(await wsh.ok("checkpoint", "save", "dev", "good")).toMatch(
     /^Saved session 'dev' as 'good': 1 pane, \d+ KB\.\n$/,
   );

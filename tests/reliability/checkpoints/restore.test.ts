@@ -213,7 +213,7 @@ test("ending a session leaves nothing; SIGTERM, as at shutdown, leaves it restor
   await wsh.shows("a", "$");
   await until("a checkpoint", () => stored(wsh) !== null);
   await wsh.ok("kill", "a");
-  expect(fs.existsSync(folderOf(wsh))).toBe(false);
+  await until("its checkpoint to be gone", () => !fs.existsSync(folderOf(wsh)));
   await wsh.session("b");
   await wsh.ok("exec", "b", "--", "echo just now");
   await kill(wsh, "SIGTERM");
