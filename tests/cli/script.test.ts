@@ -240,7 +240,7 @@ test("asks", async (t) => {
   await expect(t).not.toShow("nothing of it");
   await expect(t).toMatchScreen("end");
 });
-test("draws", { command: "printf '\\\\033[1mbold\\\\033[0m \\\\033[7m%s\\\\033[0m' $SHOWN; read x", env: { SHOWN: process.env.SHOWN ?? "one" }, timeout: 500 }, async (t) => {
+test("draws", { command: "printf '\\\\033[1mbold\\\\033[0m \\\\033[7m%s\\\\033[0m' $SHOWN; read x", env: { SHOWN: process.env.SHOWN ?? "one" }, timeout: 3000 }, async (t) => {
   await expect(t).toMatchScreen();
 });
 test("fails", { timeout: 200 }, async (t) => {

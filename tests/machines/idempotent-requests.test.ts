@@ -186,7 +186,8 @@ test("a connection lost during a command is restored, and the answer is the comm
 test("an unknown result names its request; repeating that returns the first answer", async () => {
   await remote.session("out");
   await remote.ok("wait", "out", "prompt");
-  const deadline = { "Wsh-Deadline": `${Date.now() + 3_000}` };
+  // Long enough for a busy machine to start it.
+  const deadline = { "Wsh-Deadline": `${Date.now() + 6_000}` };
   const request = { command: held("out") };
   const asked = post(local, "/sessions/m1%2Fout/exec", request, deadline);
   await until("the command to run", () => runsOf("out") === 1);

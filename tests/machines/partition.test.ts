@@ -63,8 +63,8 @@ test.skipIf(!canMakeNetworks() || isMissing("sshd", "ssh", "ssh-keygen"))(
 
     await network.link("up");
     // Where ssh gave up, either of the two may be back last: after the view's size the person sees an edge.
-    await until("the screen to be back", async () => /^meanwhile *│?$/m.test(await person.text()), NOTICED_MS);
-    expect(await person.text()).not.toContain("unreachable");
+    const isBack = (text: string): boolean => /^meanwhile *│?$/m.test(text) && !text.includes("unreachable");
+    await until("the screen to be back", async () => isBack(await person.text()), NOTICED_MS);
     await until("the view to be back", async () => /^meanwhile$/m.test(await local.screen(pane)), NOTICED_MS);
     await until("the machine to be listed as it is", async () => (await listed())?.as_of === undefined, NOTICED_MS);
     expect((await local.run("exec", "m1/dev", "--", "echo after")).stdout).toBe("after\n");

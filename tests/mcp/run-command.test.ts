@@ -115,7 +115,7 @@ describe("line programs", () => {
 describe("an overwritten line", () => {
   test("counts as new for output and waits after a cursor", async () => {
     const { use } = await shell();
-    const steps = String.raw`printf 'step 10%%'; read -s; printf '\rSTEP 20%%'; read -s; printf '\r\e[Kdone'; read -s`;
+    const steps = String.raw`printf 'step %s%%' 10; read -s; printf '\rSTEP 20%%'; read -s; printf '\r\e[Kdone'; read -s`;
     let { output_cursor: since } = await use("wsh_send_input", { input: steps, submit: true });
     for (const text of ["step 10%", "STEP 20%", "done"]) {
       const seen = await use("wsh_wait", { since, any_of: [{ type: "text", text }] });

@@ -177,9 +177,11 @@ test("the pipes of an agent end when the session becomes private or its permissi
   expect((await byAgent("tmux", "pipe-pane", "-I", "-t", third, "sleep 4003")).code).toBe(0);
   await wsh.ok("agents", "--forget", "claude");
   await until("it has ended", () => running("sleep 4003").length === 0);
-  expect(await wsh.ok("tmux", "show-messages")).toContain(
-    `the pipe of claude at pane ${third} has ended: its permission was taken back`,
-  );
+  const told = (pane: string, why: string) =>
+    until("its message", async () =>
+      (await wsh.ok("tmux", "show-messages")).includes(`the pipe of claude at pane ${pane} has ended: ${why}`),
+    );
+  await told(third, "its permission was taken back");
   // The stream of a pane that floods is not read while the command reads nothing.
   const flooded = byAgent("tmux", "pipe-pane", "-t", third, "sleep 4004");
   await answer(terminal, /pipe-pane sleep 4004/, "once");
@@ -188,12 +190,15 @@ test("the pipes of an agent end when the session becomes private or its permissi
   await wsh.ok("private", "piped", "on");
   await until("the agent's have ended", () => running("sleep 400").length === 0);
   expect(running(own).length).toBeGreaterThan(0);
-  expect(await wsh.ok("tmux", "show-messages")).toContain(
-    `the pipe of claude at pane ${first} has ended: its session is private now`,
-  );
+  await told(first, "its session is private now");
   expect(await wsh.ok("tmux", "display-message", "-p", "-t", first, "#{pane_pipe}")).toBe("0\n");
-  const log = fs.readFileSync(join(wsh.instance.stateDir, `${wsh.instance.fileName}.audit.log`), "utf8");
-  const ends = log.split("\n").filter((line) => line.includes("end:peer.raw"));
+  const log = join(wsh.instance.stateDir, `${wsh.instance.fileName}.audit.log`);
+  const endsNow = () =>
+    fs
+      .readFileSync(log, "utf8")
+      .split("\n")
+      .filter((line) => line.includes("end:peer.raw"));
+  const ends = await until("all ends to be logged", () => (endsNow().length >= 3 ? endsNow() : null));
   expect(ends.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({ target: "piped", result: "access_denied" }),
     ...[1, 2].map(() => expect.objectContaining({ target: "piped", result: "private" })),

@@ -53,20 +53,25 @@ test("WebSockets of every kind, waits and subscriptions of an agent end; a perso
   const byMcp = ask("tools/call", { name: "wsh_wait", arguments: { session: "s", ...held } });
   // The first output may precede the watch.
   await until("an update", async () => {
-    await gateway.type("s", "echo open-$((40+2))\r");
+    await gateway.type("s", " ");
     return updates.includes(uri);
   });
+  await gateway.type("s", "\x15echo open-$((40+2))\r");
   for (const { show } of [its, persons]) await until("everybody sees it", () => show("open-42").every(Boolean));
+  // A watch that begins after all output tells of its end alone.
+  await gateway.shows("s", /^open-42\n\$/m);
+  expect(await ask("resources/unsubscribe", { uri })).not.toContain("error");
+  const still = "wsh://sessions/s/scrollback";
+  expect(await ask("resources/subscribe", { uri: still })).not.toContain("error");
 
   await gateway.ok("private", "s", "on");
   for (const socket of its.ends) expect(await socket?.closed).toMatchObject({ code: 1008 });
   expect((await waits).status).toBe(403);
   expect(await byMcp).toContain("access_denied");
-  const seen = updates.length;
   await gateway.type("s", "echo hid-$((40+3))\r");
   await until("the person sees it", () => persons.show("hid-43").every(Boolean));
   expect(its.show("hid-43")).toEqual(its.all.map(() => false));
-  await until("the subscription has told of its end", () => updates.length > seen);
+  await until("the subscription has told of its end", () => updates.includes(still));
   const after = updates.length;
   await gateway.type("s", "echo veiled-$((40+4))\r");
   await until("the person sees it", () => persons.show("veiled-44").every(Boolean));

@@ -378,6 +378,7 @@ test("processes that an agent leaves behind, or has wsh run, count as the agent'
   for (const [name, text] of Object.entries(answers))
     expect([name, text]).toEqual([name, expect.stringMatching(/(claude|agent) may not/)]);
   expect(fs.readFileSync(at("person"), "utf8")).toBe("");
+  await wsh.shows("theirs", "by-person");
   const screen = await wsh.ok("screen", "theirs");
   expect([screen.includes("by-person"), /by-(?!person)/.exec(screen)]).toEqual([true, null]);
   for (const name of ["shared", "plain", "renamed"]) await wsh.ok("kill", name);
@@ -704,7 +705,8 @@ sys.exit(1)
 test("sudo's password for an agent is asked of the person, again after a wrong one, and reaches sudo alone", async () => {
   fs.writeFileSync(join(wsh.dir, "sudo"), fakeSudo, { mode: 0o700 });
   await byAgent("new", "asks");
-  const { output } = await byAgent("exec", "asks", "--json", "--timeout", "2", "--", "./sudo echo now-$((6 * 7))");
+  // Its shell and sudo start meanwhile.
+  const { output } = await byAgent("exec", "asks", "--json", "--timeout", "6", "--", "./sudo echo now-$((6 * 7))");
   expect(JSON.parse(output)).toMatchObject({
     waits_for: "password",
     warnings: [expect.stringContaining("nobody is attached")],
@@ -728,7 +730,7 @@ test("sudo's password for an agent is asked of the person, again after a wrong o
   await terminal.sees((text) => /^now-42/m.test(text) && !text.includes("wsh asks"));
   // Nobody answers: the agent is told so, and no further question comes.
   await byAgentWith({ WSH_TEST_INTERVALS: '{"passwordAsked":300}' }, "new", "late");
-  const late = await byAgent("exec", "late", "--json", "--timeout", "3", "--", "./sudo true");
+  const late = await byAgent("exec", "late", "--json", "--timeout", "6", "--", "./sudo true");
   expect(JSON.parse(late.output).warnings).toEqual([expect.stringContaining("nobody typed it within")]);
   expect(JSON.parse(await wsh.ok("ask", "--list", "--session", "late", "--json"))).toEqual([]);
   await byAgent("kill", "late");
@@ -856,12 +858,12 @@ test("a session bound to its owner ends after it, with the processes of an exec;
 });
 
 test("an idle limit outlives a crash; an agent has a limited number of sessions, by the command line, too", async () => {
-  await wsh.session("lasting", "--idle-limit", "2s");
+  await wsh.session("lasting", "--idle-limit", "5s");
   const { id, socket, session } = findSession(wsh.instance, parseTarget("lasting"));
   await until("it is written down", () => stored(wsh, id, session ?? 0) !== null);
-  process.kill(listenerPid(socket) ?? 0, "SIGKILL");
+  process.kill(listenerPid(socket) ?? Number.NaN, "SIGKILL");
   await until("it can be restored", async () => (await wsh.run("restore", "lasting")).code === 0);
-  expect((await wsh.list()).find(({ name }) => name === "lasting")?.idle_limit).toBe("2s");
+  expect((await wsh.list()).find(({ name }) => name === "lasting")?.idle_limit).toBe("5s");
   await until("it has ended", async () => !(await wsh.list()).some(({ name }) => name === "lasting"));
   const ends = () => wsh.ok("events", "--since", "start", "--no-follow", "--type", "session_destroyed");
   await until("its end is recorded", async () => /"session":"lasting".*"reason":"idle"/.test(await ends()));

@@ -94,7 +94,7 @@ test("a pane with another program no longer belongs to the grant: restarted or r
   await until("it is typed", async () => (await wsh.ok("screen", lent)).includes("lent-2"));
   const { socket, session } = findSession(wsh.instance, parseTarget("frail"));
   await until("it is written down", () => stored(wsh, Number(made.slice(1)), session ?? 0) !== null);
-  process.kill(listenerPid(socket) ?? 0, "SIGKILL");
+  process.kill(listenerPid(socket) ?? Number.NaN, "SIGKILL");
   await until("it can be restored", async () => (await wsh.run("restore", "frail")).code === 0);
   expect((await by("send", made, "three", "--keys", "Enter")).stderr).toContain("runs another program now");
   expect(await wsh.ok("screen", made)).not.toContain("three");

@@ -39,7 +39,8 @@ describe("past the limit", () => {
   test("of sessions", async () => {
     for (const name of ["a", "b"]) await gateway.create({ name, command: "sleep 60" });
     // One of two finds room, and the result is reported.
-    const steps = [{ command: "sleep 0.5; echo ran" }, { command: "sleep 0.5; echo ran" }];
+    // Long enough for the other's start to be refused.
+    const steps = [{ command: "sleep 2; echo ran" }, { command: "sleep 2; echo ran" }];
     const both = await (await post("/exec", { mode: "parallel", steps })).json();
     expect(both.steps.map(({ state }: { state: string }) => state).sort()).toEqual(["finished", "skipped"]);
     expect(JSON.stringify(both.steps)).toContain("(max_sessions_reached)");

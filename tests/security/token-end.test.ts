@@ -13,7 +13,7 @@ setDefaultTimeout(60_000);
 /** Time within which everything has ended, in ms. */
 const SECOND = 1_000;
 /** Lifetime of a token that expires, in ms: everything is opened meanwhile. */
-const LIFE = 4_000;
+const LIFE = 10_000;
 const kinds = ["http", "ws", "mcp", "link"] as const;
 const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
 const modern = {

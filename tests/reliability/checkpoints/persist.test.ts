@@ -62,11 +62,12 @@ for (const isSplit of [false, true]) {
 }
 
 test("an expired overlay is not restored, and damage costs elements alone", async () => {
-  await using wsh = new Wsh();
+  // Written long before it expires.
+  await using wsh = new Wsh({ intervals: { checkpointRest: 50 } });
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
   await wsh.session("dev");
-  await http.post("/sessions/dev/overlay", { ...box, spans: [{ text: "short" }], persist: true, ttl_ms: 1_500 });
+  await http.post("/sessions/dev/overlay", { ...box, spans: [{ text: "short" }], persist: true, ttl_ms: 3_000 });
   await until("it to be written", () => keptOf(wsh, false).includes("short"));
   await kill(wsh);
   await until("it to be lost", async () => (await wsh.list())[0]?.state === "crashed");

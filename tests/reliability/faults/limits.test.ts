@@ -70,6 +70,7 @@ test("short files: logs that may not grow end nothing", async () => {
   await wsh.shows("short", "$");
   vanish(wsh.instance.runtimeDir);
   await until("the session to register again, which it logs", async () => (await wsh.list()).length === 1);
+  await until("its name, too", async () => (await wsh.run("status", "short")).code === 0);
   expect(await wsh.run("exec", "short", ...WORKS)).toMatchObject({ code: 4, stdout: "works\n" });
 });
 
