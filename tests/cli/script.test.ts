@@ -241,6 +241,7 @@ test("asks", async (t) => {
   await expect(t).toMatchScreen("end");
 });
 test("draws", { command: "printf '\\\\033[1mbold\\\\033[0m \\\\033[7m%s\\\\033[0m' $SHOWN; read x", env: { SHOWN: process.env.SHOWN ?? "one" }, timeout: 3000 }, async (t) => {
+  await expect(t).toShow("bold");
   await expect(t).toMatchScreen();
 });
 test("fails", { timeout: 200 }, async (t) => {
