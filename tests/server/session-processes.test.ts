@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import net from "node:net";
+import os from "node:os";
 import { join } from "node:path";
 import { platform } from "../../src/platform/platform.ts";
 import {
@@ -234,22 +235,31 @@ describe("a session process that is stopped", () => {
 });
 
 /** Listens like a session process that speaks another version of the protocol. */
-function foreignHost(path: string, version: number): net.Server {
-  return net
-    .createServer((socket) => {
-      const decoder = new MessageDecoder();
-      socket.on("error", () => {});
-      socket.on("data", (bytes) => {
-        for (const frame of decoder.push(new Uint8Array(Buffer.from(bytes)))) {
-          if (frame.type !== messageTypes.hello) continue;
-          socket.write(
-            encodeJsonMessage(messageTypes.hello, { wsh: version, version: "9.9.9", role: "session", other: [1] }),
-          );
-          socket.end();
-        }
-      });
-    })
-    .listen(path);
+/** Listens before its socket has this path: one that refuses, and has no lock, is taken for a dead process's. */
+async function listenAt(server: net.Server, path: string): Promise<void> {
+  const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-t-"));
+  const first = join(dir, "s");
+  await new Promise<void>((listening) => server.listen(first, listening));
+  fs.renameSync(first, path);
+  fs.rmdirSync(dir);
+}
+
+async function foreignHost(path: string, version: number): Promise<net.Server> {
+  const host = net.createServer((socket) => {
+    const decoder = new MessageDecoder();
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      for (const frame of decoder.push(new Uint8Array(Buffer.from(bytes)))) {
+        if (frame.type !== messageTypes.hello) continue;
+        socket.write(
+          encodeJsonMessage(messageTypes.hello, { wsh: version, version: "9.9.9", role: "session", other: [1] }),
+        );
+        socket.end();
+      }
+    });
+  });
+  await listenAt(host, path);
+  return host;
 }
 
 test("a session is found as soon as it has its name, though its process has not announced it yet", async () => {
@@ -280,7 +290,7 @@ test("a session is found as soon as it has its name, though its process has not 
       }
     });
   });
-  host.listen(path);
+  await listenAt(host, path);
   await watched.promise;
   fs.symlinkSync("../77.sock", join(wsh.instance.namesDir, "late"));
   setTimeout(() => told.resolve(), 100);
@@ -295,8 +305,7 @@ describe("a socket that is not a session process's", () => {
       await using wsh = new Wsh();
       await wsh.session("mine");
       const socket = join(wsh.instance.sessionsDir, "77.sock");
-      const foreign = foreignHost(socket, version);
-      await until("the foreign host", () => fs.existsSync(socket));
+      const foreign = await foreignHost(socket, version);
       fs.symlinkSync("../77.sock", join(wsh.instance.namesDir, "foreign"));
       await wsh.server();
       const http = new Http({ unix: wsh.instance.httpSocket });
@@ -325,7 +334,8 @@ describe("a socket that is not a session process's", () => {
     await using wsh = new Wsh();
     await wsh.session("mine");
     const { sessionsDir, namesDir } = wsh.instance;
-    const silent = net.createServer(() => {}).listen(join(sessionsDir, "70.sock"));
+    const silent = net.createServer(() => {});
+    await listenAt(silent, join(sessionsDir, "70.sock"));
     await until("the silent listener", () => fs.existsSync(join(sessionsDir, "70.sock")));
     fs.symlinkSync("../70.sock", join(namesDir, "silent"));
     // A socket whose listener is gone: left by kill -9.
