@@ -58,7 +58,7 @@ describe("the terminal is restored on every way out", () => {
           await terminal.sees("DRAWN");
         }
         await leave(wsh, terminal);
-        expect(await terminal.exited).toBe(code);
+        expect(await terminal.ended()).toBe(code);
         const text = await terminal.sees("[");
         expect(text).not.toContain("DRAWN");
         expectRestored(terminal);

@@ -92,6 +92,17 @@ export class EmulatorTerminal implements AsyncDisposable {
     });
   }
 
+  /** Like `exited`, for a program that has to end soon: an error says what is visible instead. */
+  async ended(): Promise<number> {
+    const { child } = this;
+    await until("the program to end", () => child.exitCode !== null || child.signalCode !== null).catch(
+      async (error) => {
+        throw new Error(`${error.message}; the terminal shows:\n${await this.text()}`);
+      },
+    );
+    return this.exited;
+  }
+
   /** Bytes written so far, as text. */
   get bytes(): string {
     return Buffer.concat(this.written).toString();

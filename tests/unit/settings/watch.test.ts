@@ -4,6 +4,7 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { contentOf } from "../../support/content-of.ts";
+import { pathOf } from "../../support/programs.ts";
 import { until } from "../../support/until.ts";
 
 const LIMIT = "/proc/sys/user/max_inotify_instances";
@@ -11,7 +12,7 @@ const LIMIT = "/proc/sys/user/max_inotify_instances";
 const inNamespace = (command: string): string[] => ["unshare", "-Ur", "sh", "-c", `echo 0 > ${LIMIT}; exec ${command}`];
 
 function canLimit(): boolean {
-  if (process.platform !== "linux" || Bun.which("unshare") === null) return false;
+  if (process.platform !== "linux" || pathOf("unshare") === null) return false;
   const probe = Bun.spawnSync(inNamespace(`cat ${LIMIT}`), { stderr: "ignore" });
   return probe.exitCode === 0 && probe.stdout.toString().trim() === "0";
 }
