@@ -22,10 +22,11 @@ const SHORT_LIVES = {
   BUN_JSC_thresholdForOptimizeAfterWarmUp: OPTIMIZED_AFTER,
   BUN_JSC_thresholdForOptimizeAfterLongWarmUp: OPTIMIZED_AFTER,
   BUN_JSC_thresholdForOptimizeSoon: OPTIMIZED_AFTER,
-  // Memory kept ready, collected and given back at rest: 30 of the 96 ms that a session takes in its first four seconds.
+  // Memory kept ready, collected and given back: 30 of the 96 ms that a session takes in its first four seconds.
   BUN_JSC_useWarmUpMarkedBlocks: "0",
   BUN_GC_TIMER_DISABLE: "1",
   MIMALLOC_PURGE_HOLES: "0",
+  MIMALLOC_PURGE_DELAY: "-1",
 };
 /** Files that are named, those that take most processor time. */
 const SLOWEST = 15;
