@@ -33,6 +33,8 @@ const product = {
   noticeRetry: 2_000,
   /** From the end of an owner to the end of its bound session: a host may restart its MCP client. */
   ownerGrace: 60_000,
+  /** Between two checks whether that owner's process runs. */
+  ownerLook: 10_000,
   /** Lifetime of a question for a password: as long as sudo waits for one. */
   passwordAsked: 300_000,
   /**
@@ -40,8 +42,6 @@ const product = {
    * (measured: 0.01 % of a processor, 16 wake-ups in a minute).
    */
   configPoll: 10_000,
-  /** Between two checks whether that owner's process runs. */
-  ownerLook: 10_000,
 };
 
 export type Intervals = Readonly<typeof product>;
