@@ -181,6 +181,11 @@ interface ErrorBody {
   readonly [detail: string]: unknown;
 }
 
+/** Errors of a process, or of a system, that has all its files and connections open. */
+const fileLimitErrors: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE"]);
+const FILE_LIMIT_HINT =
+  "Close connections or end sessions, or start wsh with a higher limit of open files (ulimit -n).";
+
 export class WshError extends Error {
   override readonly name = "WshError";
 
@@ -240,6 +245,9 @@ export class WshError extends Error {
   static from(thrown: unknown): WshError {
     if (thrown instanceof WshError) return thrown;
     const message = thrown instanceof Error ? thrown.message : String(thrown);
-    return new WshError("internal_error", message, {}, { cause: thrown });
+    const isAtLimit = thrown instanceof Error && "code" in thrown && fileLimitErrors.has(thrown.code);
+    return isAtLimit
+      ? new WshError("resource_limit_reached", message, { hint: FILE_LIMIT_HINT }, { cause: thrown })
+      : new WshError("internal_error", message, {}, { cause: thrown });
   }
 }

@@ -55,7 +55,13 @@ describe("few descriptors", () => {
     await until("the server to answer again", healthy);
     expect(child.exitCode).toBeNull();
     await wsh.session("after");
-    const names = await (await wsh.fetch("/sessions")).json();
+    const names = await until("its connections to be closed", async () => {
+      const answer = await wsh.fetch("/sessions");
+      if (answer.ok) return answer.json();
+      // Until then, it says what is scarce.
+      expect(await answer.json()).toMatchObject({ error: { code: "resource_limit_reached" } });
+      return null;
+    });
     expect(names).toMatchObject([{ name: "after" }]);
   });
 });
