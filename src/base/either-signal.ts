@@ -1,6 +1,7 @@
 /**
- * A signal that aborts with the first of several, until it is disposed of. `AbortSignal.any` of Bun 1.4.4 keeps each
- * signal that it made for as long as its longest-living source: 1.2 KB a call on a connection's, or on a token's.
+ * A signal that aborts with the first of several, until it is disposed of. `AbortSignal.any` of Bun 1.4.4
+ * retains each signal that it made for as long as its longest-living source: 1.2 KB per call on a
+ * connection's or token's signal.
  */
 export function eitherSignal(...sources: readonly AbortSignal[]): { readonly signal: AbortSignal } & Disposable {
   const either = new AbortController();

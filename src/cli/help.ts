@@ -1,6 +1,6 @@
 /**
- * The overview that `wsh --help` prints: subcommands in groups, within a screen. Rarely needed ones share the last line
- * of their group by name alone.
+ * The overview that `wsh --help` prints: subcommands in groups, within a screen. The last line of a group
+ * lists the names of its rarely needed subcommands.
  */
 import { VERSION } from "../protocol/version.ts";
 import { type CatalogEntry, catalog } from "./catalog.ts";

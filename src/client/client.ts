@@ -1,7 +1,8 @@
 /**
- * TypeScript client of a wsh server: every operation of the table as a typed call, and events as typed callbacks, over
- * one WebSocket; and a session as a page shows it, over another (view.ts). Works wherever `fetch` and `WebSocket` exist; in Bun also over a Unix socket. A refusal by the server
- * is thrown as a WshError with its code; when the connection ends, every pending call is rejected.
+ * TypeScript client of a wsh server: every operation of the table as a typed call, and events as typed
+ * callbacks, over one WebSocket; and a session as a page shows it, over another one (view.ts). Works wherever
+ * `fetch` and `WebSocket` exist; in Bun also over a Unix socket. A refusal by the server is thrown as a
+ * WshError with its code; when the connection ends, every pending call is rejected.
  */
 import type { OperationInput, OperationName, OperationOutput, ServerOperationName } from "../operations/table.ts";
 import { operations } from "../operations/table.ts";

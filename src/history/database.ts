@@ -26,21 +26,21 @@ const OPTIONAL = { throwIfNoEntry: false } as const;
 const CACHE_KIB = 32 * 1024;
 
 /**
- * Words that the index collects before it writes them, in bytes. With FTS5's own megabyte, half of an import's time is
- * spent on merging small pieces.
+ * Words that the index collects before it writes them, in bytes. With FTS5's default of one megabyte, an
+ * import spends half of its time on merging small pieces.
  */
 const INDEX_BATCH_BYTES = 16 * 1024 * 1024;
 
 /**
- * Segments of the index that are merged at a time: with FTS5's four, words are written once more during large imports;
- * with more, a search reads as many more.
+ * Number of index segments that are merged at a time. With FTS5's default of four, large imports write words
+ * once more; with more than eight, a search reads as many more segments.
  */
 const MERGED_SEGMENTS = 8;
 
 /**
- * A command's directory, and its session, pane, shell and actor, are stored once in separate tables: a row, and its
- * words in the index (facets.ts), carry their numbers. The index stores no text and no lengths: a row is removed by
- * giving its words again.
+ * A command's directory, and its session, pane, shell and actor, are stored once in separate tables: a row,
+ * and its words in the index (facets.ts), carry their numbers. The index stores no text and no lengths:
+ * removing a row requires its words again.
  */
 const commandTables = `
 CREATE TABLE directories (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);

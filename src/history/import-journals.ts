@@ -1,8 +1,8 @@
 /**
- * Imports journals into the database: new lines of all, in batches ordered by time; then removes complete journals. Any
- * number of processes may do so at once; SQLite's lock orders them, and each reads the progress again once it has the
- * lock. Rows and words written in the order of their ids cost half as much, so the journal whose next command is the
- * oldest is read first.
+ * Imports journals into the database: new lines of all, in batches ordered by time; then removes complete
+ * journals. Any number of processes may do so at once; SQLite's lock orders them, and each reads the progress
+ * again once it has the lock. Writing rows and words in the order of their ids costs half as much, so the
+ * journal whose next command is the oldest is read first.
  *
  * Invariants: lines and progress are one transaction; a journal is removed only when everything in it is in the
  * database and no process can append to it; its progress is deleted only after that, so a journal without progress

@@ -1,7 +1,7 @@
 /**
- * The journal of one process: commands are appended as lines, and another process imports them into the database later
- * (import-journals.ts). The process holds a lock on its journal while it may still append, so a journal whose lock is free is
- * complete.
+ * The journal of one process: commands are appended as lines, and another process imports them into the
+ * database later (import-journals.ts). The process holds a lock on its journal while it may still append, so
+ * a journal whose lock is free is complete.
  *
  * Invariants: a written line changes only after it is in the database and commands are deleted there: then it is
  * blanked, even while the writer appends; a line that a full disk cut is ended by the next write and written again

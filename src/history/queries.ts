@@ -1,6 +1,6 @@
 /**
- * Questions to the history: each first imports the journals, so that it sees the newest commands. Called in short-lived
- * processes only.
+ * Queries of the history. Each first imports the journals, so that it sees the newest commands. Only
+ * short-lived processes call them.
  */
 
 import { type Database, SQLiteError } from "bun:sqlite";

@@ -1,6 +1,6 @@
 /**
- * Retention of the history: commands below an age, in a database below a size. Imported commands have no age limit,
- * only the size limit. Runs after an import.
+ * Retention of the history: limits the age of commands and the size of the database. Imported commands have
+ * no age limit, only the size limit. Runs after an import.
  */
 
 import type { Database } from "bun:sqlite";

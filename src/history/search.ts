@@ -41,8 +41,8 @@ const COLUMNS = `c.id, c.command, d.path AS cwd, c.started_at, c.duration_ms, c.
   o.session_id, o.pane_id, o.shell, o.by`;
 
 /**
- * Maximum directories or sessions in one index query: for each it reads every segment, some 20 µs. With more, rows are
- * compared: nearly all of them match then.
+ * Maximum directories or sessions in one index query, which reads every segment for each of them (some 20
+ * µs). With more, rows are compared instead, since nearly all of them match.
  */
 const MAX_FACETS = 500;
 
@@ -119,8 +119,8 @@ function directoriesIn(db: Database, path: string): number[] {
 const MAX_RENAMED = 100;
 
 /**
- * Origins of this session's commands: of sessions that had this name, and of those that got it after others, so that
- * commands from before a rename are found by the present name.
+ * Origins of the commands of a session name: of sessions that had this name, and of sessions that have it
+ * after a rename, so that commands from before the rename are found by the present name.
  */
 function originsOf(db: Database, name: string): number[] {
   const renamed = db
@@ -139,8 +139,8 @@ function originsOf(db: Database, name: string): number[] {
 }
 
 /**
- * Splits into words for the index; and words of one letter or of punctuation alone, which it does not contain or would
- * find everywhere.
+ * Splits into words for the index, and the rest: words of one letter or of punctuation alone, which the index
+ * does not contain or would find everywhere.
  */
 function splitWords(text: string): { words: string[]; rest: string[] } {
   const all = text.split(/\s+/).filter((word) => word !== "");

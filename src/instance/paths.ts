@@ -228,7 +228,8 @@ export function prepareStateDir(instance: Instance): void {
 }
 
 /**
- * Whether the state directory can be used: not if it is another user's (sudo without -H), a file, or cannot be created.
+ * Whether the state directory can be used: false if it is another user's (sudo without -H), is a file, or
+ * cannot be created.
  * @throws WshError unsafe_path when it is ours, but open to others or a symbolic link
  */
 export function hasStateDir(instance: Instance): boolean {

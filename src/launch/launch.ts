@@ -1,8 +1,8 @@
 /**
  * Starts a process of ours that outlives its starter: own process session, cwd `/`, stderr in a log in the state
- * directory. Its input comes on stdin (session-process.ts) or by environment (a token: arguments are visible to everyone); its
- * result is exactly one JSON line on stdout, `{"ok":true,…}` or `{"error":{…}}` (report.ts). A child that dies, or is
- * silent for too long and is then killed, gives an error with the end of its log.
+ * directory. Its input comes on stdin (session-process.ts) or by environment (a token: arguments are visible to
+ * everyone); its result is exactly one JSON line on stdout, `{"ok":true,…}` or `{"error":{…}}` (report.ts). A child
+ * that dies, or is silent for too long and is then killed, gives an error with the end of its log.
  */
 
 import fs from "node:fs";

@@ -1,7 +1,7 @@
 /**
- * Writes whole lines to a file that other processes append to as well. A full disk takes part of a line or none of it:
- * that line is lost and counted. The next line never continues a torn one, of any process, and reports first how many
- * of this process's lines are missing.
+ * Writes whole lines to a file that other processes append to as well. A full disk takes part of a line or
+ * none of it: that line is lost and counted. The next line never continues a torn line of any process, and
+ * first reports how many of this process's lines are missing.
  */
 
 import fs from "node:fs";

@@ -36,8 +36,8 @@ export interface CallContext extends Acting {
   /** Set for a call from another machine's server, which may start sessions here only if `accept` permits it. */
   readonly fromMachine?: true;
   /**
-   * Receives the result as JSON instead, if the operation already has it in that form: lists of thousands. The call's
-   * return value is then empty.
+   * Receives the result as JSON instead, if the operation already has it in that form (lists of thousands).
+   * The call's return value is then empty.
    */
   readonly json?: (text: string) => void;
   /** Called when the call waits for a person's permission. */

@@ -60,15 +60,15 @@ export interface Operation<
    */
   readonly gives?: "sessions" | "commands";
   /**
-   * Open to AI agents without a person's permission. Of the server, `own`: it only affects what it creates; `stored`: the
-   * owner of a stored session may call it. Of a session, `any`: in any session, as asking its person. Offering
-   * a line is not among them: it changes what the person types, and its errors quote that.
+   * AI agents may call it without a person's permission. For the server, `own`: it only affects what it creates;
+   * `stored`: the owner of a stored session may call it. For a session, `any`: in any session, such as asking its
+   * person. Offering a line is not among these: it changes what the person types, and its errors quote that.
    */
   readonly forAgents?: "own" | "stored" | "any";
   /**
-   * Whose objects a `layout` or `session` operation changes, for the permission that an AI agent needs of their owners:
-   * the target's pane; all panes of its window; these and the session; all panes of the session and the session itself.
-   * Absent: the session.
+   * What a `layout` or `session` operation changes: an AI agent needs the permission of its owners. `pane`:
+   * the target's pane; `panes`: all panes of its window; `window`: these and the session; `session`: all
+   * panes of the session and the session itself. Absent: the session alone.
    */
   readonly affects?: "pane" | "panes" | "window" | "session";
   /** It ends programs of the session, or ends or deletes something else: a person's own line is confirmed first. */

@@ -1,7 +1,7 @@
 /**
- * Requests to a session's process besides operations: streams, and what processes ask each other. Each is described
- * here once: who may make it, and whose objects it affects. Without schemas, as rights.ts; a request that is missing
- * here is only for the processes of sessions.
+ * Requests to a session's process besides operations: streams, and what processes ask each other. Each is
+ * described here once: who may make it, and whose objects it affects. Loads no schemas, like rights.ts. A
+ * request that is missing here is only for session processes.
  */
 import type { Access } from "../protocol/caller.ts";
 import type { Operation } from "./define.ts";

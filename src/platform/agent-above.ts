@@ -33,8 +33,8 @@ export function knowAgents(entries: readonly string[]): void {
 /**
  * @param pid the first ancestor
  * @param isHiddenOurs whether a process that cannot be examined may be one of ours
- * @returns the nearest agent's name; null: none is found. The variable of the outermost process counts: it is the one
- * that the pane's program has, and each program below may choose another.
+ * @returns the nearest agent's name; null: no agent was found. The variable of the outermost process counts,
+ * since the pane's program has it; each program below may choose another.
  */
 export function agentAbove(pid: number, isHiddenOurs = true): string | null {
   const { processes, listeners } = platform();
@@ -68,9 +68,9 @@ export function agentAbove(pid: number, isHiddenOurs = true): string | null {
 }
 
 /**
- * The agent that started this process; null: none did, or another process of ours. Valid until it leaves its pane. A
- * process that has lost its starter is identified as every orphan: by its environment, and by the pane in which it was
- * started.
+ * The agent that started this process; null: it was started by no agent, or by another process of ours. Valid
+ * until it leaves its pane. A process that has lost its starter is identified like every orphan: by its
+ * environment, and by the pane in which it was started.
  */
 export function agentOfStarter(): string | null {
   const { processes, listeners } = platform();
@@ -95,7 +95,7 @@ export function agentAt(pid: number): string | null {
 }
 
 /**
- * @param top the program that `starter` has started; the limits of those below it are their own to lower
+ * @param top the program that `starter` has started; programs below it can lower their own limits
  * @param owner the agent in the environment of `top`
  */
 function agentOfPane(top: Stat, starter: number, owner: string | null): string | null {
@@ -112,8 +112,8 @@ function ownerIn(env: readonly string[]): string | null {
 }
 
 /**
- * The agent that owns the pane in which an orphan was started, or runs there now. An orphan with another terminal than
- * the pane's may be a person's: in a tmux, or an editor's window.
+ * The agent that owns the pane in which an orphan was started, or runs there now. An orphan with another
+ * terminal than the pane's may belong to a person, in tmux or in an editor's window.
  */
 function agentInPaneOf({ pid, tty }: Stat, listeners: Listeners): string | null {
   const { processes } = platform();
@@ -144,7 +144,7 @@ const shell = /^(?:ba|da|z|k|mk|fi|tc|c)?sh$/;
 
 /**
  * The process with which the work of an agent ends: the agent's own, or the program of the pane that an agent owns.
- * @returns without one, the nearest from `pid` that is not a wrapper (`timeout 60`, `sh -c`)
+ * @returns if there is no such process, the nearest from `pid` that is not a wrapper (`timeout 60`, `sh -c`)
  */
 export function ownerProcessAbove(pid: number): OwnerProcess | null {
   const { processes, listeners } = platform();
@@ -189,8 +189,8 @@ function ourRole(pid: number, args: readonly string[]): "certain" | "probable" |
   const { processes, listeners } = platform();
   // macOS reports the path at the start.
   if (listeners === null) return "certain";
-  // Another program may have the same words, or be this one with other code. Our processes leave the pane in which they
-  // were started. An upgrade deletes the file of running programs.
+  // Another program may have the same arguments, or be this executable with other code. Our processes leave
+  // the pane in which they were started. An upgrade deletes the file of running programs.
   if (!hasLeftPane(pid)) return null;
   const file = processes.executable(pid);
   if (file === null) return "probable";

@@ -1,7 +1,7 @@
 /**
- * Which programs this process has started for an AI agent, in a form that other processes can read and the programs
- * cannot change: for each, a descriptor of an empty memory file whose name is the program's process and the agent.
- * Environment and limits of a program are its own to change. Linux only.
+ * Records which programs this process has started for an AI agent, in a form that other processes can read
+ * and the programs cannot change: for each, a descriptor of an empty memory file whose name is the program's
+ * process and the agent. A program can change its environment and its limits. Linux only.
  */
 import fs from "node:fs";
 import { platform } from "./platform.ts";

@@ -8,11 +8,12 @@
  * File locks (`ulimit -x`), which Linux has not enforced since 2.4: the soft limit encodes the session's process, the
  * pane, and whether an AI agent owns the pane. A program keeps the value even if it leaves its parent, its terminal
  * and its environment. The hard limits, which no program can raise again, show what it has changed:
- * - All processes below one of ours have a hard limit of file locks of at most HIGHEST: one without a mark has removed it.
- * - The program of a pane has its mark in the hard limits of file locks and of realtime processor time (2^52 µs are 142
- *   years), whose sum is fixed: who lowers one for another pane's mark cannot raise the other. It is set on the running
- *   program, since this process could not raise its own limits again. A process of ours that was itself started in a
- *   pane has that pane's; its own panes differ in the soft limit alone.
+ * - All processes below one of ours have a hard limit of file locks of at most HIGHEST: a process without a
+ *   mark has removed it.
+ * - The program of a pane has its mark in the hard limits of file locks and of realtime processor time (2^52 µs are
+ *   142 years), whose sum is fixed: a program that lowers one to another pane's mark cannot raise the other. It is
+ *   set on the running program, since this process could not raise its own limits again. A process of ours that was
+ *   itself started in a pane has that pane's mark there; its own panes differ in the soft limit alone.
  *
  * The name of a pane's agent is recorded elsewhere (agent-programs.ts).
  */
@@ -149,8 +150,8 @@ function marksHold(): boolean {
 }
 
 /**
- * Replaces the mark of the pane in which this process was started with its own, which programs inherit that it starts
- * in no pane.
+ * Replaces the mark of the pane in which this process was started with a mark of its own. Programs that it
+ * starts in no pane inherit that mark.
  */
 export function leavePane(): void {
   const current = limitsOf(RLIMIT_LOCKS);

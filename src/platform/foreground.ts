@@ -37,9 +37,9 @@ export interface ForegroundFacts {
 }
 
 /**
- * The same for a shell that itself holds the terminal and waits for its input, without a scan of /proc: a few reads. It
- * names no other member of the shell's group, so use it for a shell at its prompt, whose state does not depend on
- * others.
+ * The same for a shell that itself holds the terminal and waits for its input, by a few reads instead of a
+ * scan of /proc. It names no other member of the shell's group, so use it for a shell at its prompt, whose
+ * state does not depend on others.
  * @returns null in every other case
  */
 export function readShellInput(shellPid: number): ForegroundFacts | null {

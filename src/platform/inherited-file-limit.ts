@@ -1,9 +1,9 @@
 /**
  * The caller's soft limit of open descriptors. Bun raises it to the hard limit at its start, before any of our code
  * runs, so this process no longer knows it. The parent usually still has it: limits are inherited, so the shell that
- * started us has our original limit. The value is passed on in WSH_NOFILE to a started server, in the spec to a session
- * process, which starts the shell with it (PtySpawn.openFiles). macOS reveals no process's limits: there the one that
- * launchd gives to every login is restored, and a shell's startup files can raise it.
+ * started us has our original limit. The value is passed on in WSH_NOFILE to a started server, in the spec to a
+ * session process, which starts the shell with it (PtySpawn.openFiles). macOS reveals no process's limits: there the
+ * limit that launchd gives to every login is restored, and a shell's startup files can raise it.
  */
 
 import { platform } from "./platform.ts";

@@ -1,7 +1,7 @@
 /**
- * Intervals of wsh that a test would otherwise have to wait for, in ms. A test's instance gets shorter ones, so that it
- * shows in a second what takes half a minute otherwise: one internal variable, which is not a setting, contains them,
- * and every process of that instance inherits it.
+ * Intervals of wsh that a test would otherwise have to wait for, in ms. A test's instance gets shorter ones,
+ * so that half a minute becomes a second. One internal variable, which is not a setting, contains them; every
+ * process of that instance inherits it.
  */
 
 const product = {
@@ -22,7 +22,8 @@ const product = {
   /** Between two pings to the other end of a link. */
   peerPing: 5_000,
   /**
-   * From the loss of a connection to another machine until it is given up: a login and a server's start take that long.
+   * Time from the loss of a connection to another machine until retries end: a login and a server's start
+   * take that long.
    */
   peerAgain: 15_000,
   /** From sending a request to another machine until it can no longer begin there. */
@@ -38,8 +39,8 @@ const product = {
   /** Lifetime of a question for a password: as long as sudo waits for one. */
   passwordAsked: 300_000,
   /**
-   * Between two looks at config.toml without a watch: a person waits so long at most, and a look takes about a millisecond
-   * (measured: 0.01 % of a processor, 16 wake-ups in a minute).
+   * Interval between checks of config.toml when it is not watched: the longest that a person waits. A check
+   * takes about a millisecond (measured: 0.01 % of a processor, 16 wake-ups in a minute).
    */
   configPoll: 10_000,
 };

@@ -35,8 +35,8 @@ type Ioctl = (fd: number, request: number, data: Uint16Array | Int32Array | Uint
 type Fcntl = (fd: number, command: number, value: number) => number;
 
 /**
- * ioctl and fcntl take a variable argument. On systems that pass such arguments on the stack, padding fills the
- * remaining registers, so that it lands there.
+ * ioctl and fcntl take a variable argument. On systems that pass such arguments on the stack, padding fills
+ * the remaining registers, so that the argument lands there.
  */
 export function openIoctl(): Ioctl {
   if (!system.variadicOnStack) {

@@ -37,9 +37,9 @@ export function endMarked(group: number | undefined, marks: readonly string[], s
 }
 
 /**
- * The same with SIGKILL for a program that has just ended by itself: of hundreds of processes, whose environments take
- * some 20 ms to read, only those are read that began after it. A program that outlasts a whole cycle of process ids
- * (at least 32,768) may leave some.
+ * The same with SIGKILL for a program that has just ended by itself. Reading the environments of hundreds of
+ * processes takes some 20 ms, so it reads only those of processes that began after the program. A program
+ * that outlasts a whole cycle of process ids (at least 32,768) may leave some.
  */
 export function endRemains(group: number, mark: string): void {
   kill(-group, "SIGKILL");

@@ -6,8 +6,8 @@
 import type { Limits } from "./table.ts";
 
 /**
- * running: on a processor, or in a wait that no signal ends. asleep: in any other wait. alive: one of these two, the
- * system does not say which. stopped: by a signal or a debugger. ended: not reaped yet.
+ * running: on a processor, or in a wait that no signal ends. asleep: in any other wait. alive: running or
+ * asleep; the system does not say which. stopped: by a signal or a debugger. ended: not reaped yet.
  */
 export type RunState = "running" | "asleep" | "alive" | "stopped" | "ended";
 

@@ -1,8 +1,8 @@
 /**
- * Gives a process that people and callers wait for short turns: a task that requests less processor time per turn gets
- * it sooner (EEVDF, Linux 6.12 and later), so that a key or a request does not wait for whole turns of others. Beside
- * two busy processes on two cores, the slowest tenth of the keys took 1.6 ms without this and 0.9 ms with it
- * (measured). The share of the processor stays the same.
+ * Gives short turns to a process that people and callers wait for: a task that requests less processor time
+ * per turn gets it sooner (EEVDF, Linux 6.12 and later), so that a key or a request does not wait for whole
+ * turns of others. Beside two busy processes on two cores, the slowest tenth of the keys took 1.6 ms without
+ * this and 0.9 ms with it (measured). The share of the processor stays the same.
  *
  * Only the main thread has short turns; children have the usual ones. Does nothing when the kernel lacks this, or when
  * the process was started with another policy or priority.

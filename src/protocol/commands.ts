@@ -22,8 +22,8 @@ export const MAX_PARALLEL = 10;
 const MAX_COMMAND_BYTES = 1_048_576;
 
 /**
- * Variables of terminals that are created for a command, unless the caller overrides them: nobody turns a pager's
- * pages.
+ * Variables of terminals that are created for a command, unless the caller overrides them: nobody is there to
+ * scroll a pager.
  */
 export const NO_PAGERS = { PAGER: "cat", GIT_PAGER: "cat", SYSTEMD_PAGER: "cat", MANPAGER: "cat" } as const;
 

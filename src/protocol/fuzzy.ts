@@ -1,6 +1,6 @@
 /**
- * Fuzzy matching of what a person types with names: words in any order, the letters of each in theirs. The same in the
- * terminal's palette and lists and in the page's. Pure.
+ * Fuzzy matching of typed text with names: its words match in any order, the letters of a word in their own
+ * order. The same for the palette and lists of the terminal and of the page. Pure.
  */
 
 /** Cost of a word in the middle of another: behind the beginnings of words. */

@@ -8,8 +8,9 @@
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /**
- * Also what has no shape of its own, which would hide in a name or a command: format characters (soft hyphen, zero width,
- * tags), fillers, unassigned and private characters, unpaired surrogates, and blanks besides the usual one.
+ * Also characters without a visible shape, which could hide in a name or a command: format characters (soft
+ * hyphen, zero width, tags), fillers, unassigned and private characters, unpaired surrogates, and blanks
+ * besides the usual one.
  */
 const SHAPELESS =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|[\u{e0100}-\u{e01ef}]|(?! )\p{Zs}/gu;
@@ -47,8 +48,8 @@ function visibleBlanks(line: string): string {
 }
 
 /**
- * Rendered text, whose only control characters are line ends and tabs, unless another machine sends others: those are
- * escaped, nothing else changes.
+ * Escapes the control characters of rendered text, except line ends and tabs. Only another machine could send
+ * any.
  */
 export function visibleRendered(text: string): string {
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, visible);

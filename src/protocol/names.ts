@@ -62,8 +62,8 @@ export function checkSessionName(text: string): string {
 }
 
 /**
- * The same for a name that is given now: `%1`, `$1` and `=a` are targets of tmux's commands, which mean other things by
- * them. A session that has such a name already keeps it. @throws WshError invalid_session_name
+ * The same for a name that is given now: `%1`, `$1` and `=a` have another meaning as targets of tmux's
+ * commands. A session that already has such a name keeps it. @throws WshError invalid_session_name
  */
 export function checkNewName(text: string): string {
   if (!/^(=|[%$]\d+$)/.test(text)) return checkSessionName(text);

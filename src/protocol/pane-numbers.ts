@@ -19,7 +19,8 @@ const COMMANDS = 1_000;
 const COMMAND_PANES = 1_000_000;
 
 /**
- * Maximum bytes that a crashed pane printed after its last checkpoint: a second at rest, 30 s of a flood at 30 MB/s.
+ * Maximum bytes that a crashed pane can have printed after its last checkpoint: a second at rest, 30 s of a
+ * flood at 30 MB/s.
  */
 export const UNSAVED_OUTPUT = 1e9;
 

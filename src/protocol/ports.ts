@@ -37,8 +37,8 @@ export function holderText({ port, pid, program, session, pane, since }: PortHol
 }
 
 /**
- * The port that a program could not get, according to its output, otherwise the only such number in its command line;
- * null: none is named.
+ * The port that a program could not get, according to its output, otherwise the only such number in its
+ * command line; null: neither names one.
  */
 export function refusedPort(output: string, command: string): number | null {
   const about = /EADDRINUSE|[Aa]ddress (?:is )?already in use|port (?:\d+ )?(?:is )?already (?:in use|allocated)/i;

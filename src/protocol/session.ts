@@ -217,8 +217,8 @@ export function countsOf(sessions: readonly SessionInfo[]): {
 }
 
 /**
- * Checks the window and pane that a target names, so that no other is used instead. Accepts any for a session whose
- * windows are unknown (its process has not answered yet).
+ * Checks the window and pane that a target names, so that no other is used instead. Accepts any if the
+ * session's windows are unknown (its process has not answered yet).
  * @throws WshError session_not_found, invalid_request when it matches several
  */
 export function requirePane(info: Pick<SessionInfo, "id" | "name" | "windows">, target: Target): void {

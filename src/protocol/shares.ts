@@ -1,8 +1,8 @@
 /**
- * Limits that several callers share leave room for the account itself: one token may take at most half of the places,
- * all tokens together three quarters (docs/security.md, Limits). Tokens with access admin count as the account's own, and
- * AI agents of the account as tokens: a person finds room beside them.
- * Of the places that another machine takes by its token, one token of that machine may take at most half again. Pure.
+ * Limits that several callers share leave room for the account itself: one token may take at most half of the
+ * places, all tokens together three quarters (docs/security.md, Limits). Tokens with access admin count as
+ * the account's own, and the account's AI agents count as tokens, so that they leave room for a person. Of
+ * the places that another machine takes by its token, one token of that machine may take at most half. Pure.
  */
 import type { Access, Caller } from "./caller.ts";
 import { WshError } from "./errors.ts";

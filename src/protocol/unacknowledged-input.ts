@@ -1,8 +1,8 @@
 /**
- * A person's input on its way to a session over view WebSockets, for the page and for `wsh/client`. Each piece has a
- * number and waits until the session acknowledges it, over any connection, so that nothing is typed twice and no sent
- * input is lost. A session that has lost its record of numbers cannot tell what it received of sent input: that is given
- * up. The owner of the input opens the connections and sends.
+ * A person's input on its way to a session over view WebSockets, for the page and for `wsh/client`. Each
+ * piece has a number and waits until the session acknowledges it, over any connection, so that nothing is
+ * typed twice and no sent input is lost. A session that has lost its record of numbers cannot tell which sent
+ * input it has received: such input is dropped. The owner of the input opens the connections and sends.
  */
 import type { NumberedInput } from "./numbered-input.ts";
 import type { ViewMessage } from "./view.ts";

@@ -1,6 +1,6 @@
 /**
- * The tree that git would commit of all files of a repository that it does not ignore. The repository's index and
- * objects stay unchanged: temporary ones are used instead.
+ * The tree that git would commit for all files of a repository that it does not ignore. The repository's
+ * index and objects stay unchanged: temporary ones are used instead.
  */
 import fs from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,13 +1,13 @@
 /**
- * The next ids of panes, sessions and windows, and the next automatic name, in NAME.counters of the state directory: no
- * id is given twice, even after a reboot that empties the runtime directory. The file is its own lock, since two
- * runtime directories of one user may share the state directory. One line of fixed width is overwritten in place, which
- * needs no room on a full disk and is never left half written. Ids in the registry and in checkpoints count too, so an
- * old copy of the file gives no id in use. After its damage or loss, and if nothing is registered (the machine may have
- * lost power with the newest numbers unwritten), numbers continue above everything known of older ones: also deleted
- * sockets that are still open, and sessions that tokens are limited to. If the file cannot be written, no id is given.
- * Without a state directory of our own (sudo without -H), nothing that could name an id survives a reboot: the file is
- * beside the sockets then.
+ * The next ids of panes, sessions and windows, and the next automatic name, in NAME.counters of the state directory:
+ * no id is given twice, even after a reboot that empties the runtime directory. The file is its own lock, since two
+ * runtime directories of one user may share the state directory. One line of fixed width is overwritten in place,
+ * which needs no room on a full disk and is never left half written. Ids in the registry and in checkpoints count
+ * too, so an old copy of the file gives no id in use. If the file is damaged or lost, or nothing is registered (the
+ * machine may have lost power before the newest numbers were written), numbers continue above every older one known,
+ * including those of deleted sockets that are still open, and of sessions that tokens are limited to. If the file
+ * cannot be written, no id is given. Without a state directory of our own (sudo without -H), nothing that could name
+ * an id survives a reboot, so the file is beside the sockets.
  */
 
 import fs from "node:fs";
@@ -135,8 +135,9 @@ function requireLeft(instance: Instance, file: string, next: Counters): void {
 }
 
 /**
- * Numbers above the stored ones and everything known. If the stored ones are lost or were set back, all three kinds
- * continue alike: a session has a window and a window a pane, so a known id of one is a bound for the others.
+ * Numbers above the stored ones and everything known. If the stored ones are lost or were set back, all three
+ * kinds continue at one number: a session has a window and a window has a pane, so a known id of one kind is
+ * a bound for the others.
  */
 async function aboveKnown(instance: Instance, files: FileNames, stored: Counters | null): Promise<Counters> {
   const onDisk = keptIds(instance, new Set(files.sessions));

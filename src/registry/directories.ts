@@ -1,7 +1,7 @@
 /**
- * The content of the registry's two directories: sockets `7.sock`, and in `names` the links to them, `dev`, `dev~7`,
- * `@s3.w5` and `@s3.p9` (registry.ts explains them). Reading takes no lock and changes nothing. fileNames costs two calls for any
- * number of sessions; snapshot one readlink for each link.
+ * The content of the registry's two directories: sockets `7.sock`, and in `names` the links to them, `dev`,
+ * `dev~7`, `@s3.w5` and `@s3.p9` (registry.ts explains them). Reading takes no lock and changes nothing.
+ * fileNames costs two calls for any number of sessions; snapshot costs one readlink per link.
  */
 
 import fs from "node:fs";
@@ -16,8 +16,8 @@ import { boundIn } from "./liveness.ts";
 const socketPattern = /^(0|[1-9][0-9]{0,8})\.sock$/;
 const lockPattern = /^(0|[1-9][0-9]{0,8})\.lock$/;
 /**
- * No session process that has lost its socket has a larger id. In its own file system another user can bind any path,
- * and must not use up the numbers.
+ * Largest id that is accepted from a bound socket path. Another user can bind any path in a file system of
+ * their own, and must not use up the numbers.
  */
 const MAX_BOUND_ID = 99_999_999;
 /** How often a registry that changes while it is read is read again: a change takes less time than a reading. */
@@ -155,9 +155,8 @@ export function nameFile(name: string): string {
 }
 
 /**
- * Returns every session process and name at this moment. The two directories are read one after the other, and a link
- * after its name: where something has changed in between (a rename), both are read
- * again.
+ * Returns every session process and name at this moment. The two directories are read one after the other,
+ * and a link after its name: if something has changed in between (a rename), both are read again.
  */
 export function snapshot(instance: Instance): Snapshot {
   for (let left = SNAPSHOT_TRIES; ; left--) {

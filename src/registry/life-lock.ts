@@ -52,8 +52,8 @@ export function lockBeside(socket: string): string {
 }
 
 /**
- * Makes this process's lock and links it beside the socket, over whatever link is there. The caller holds the registry's
- * lock and knows that no other process has the socket.
+ * Makes this process's lock and links it beside the socket, replacing any link there. The caller holds the
+ * registry's lock and knows that no other process has the socket.
  * @throws WshError runtime_dir_unusable
  */
 export function takeLifeLock(instance: Instance, socket: string): LifeLock {

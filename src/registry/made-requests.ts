@@ -57,7 +57,7 @@ export function takeRequest(instance: Instance, once: Pick<RequestKey, "key" | "
 }
 
 /**
- * The session that was made for a request, in its state then; null: none was made, and none is being made.
+ * The session that was made for a request, in its state then; null: no session was made or is being made.
  * @throws WshError request_conflict for another request's id, outcome_unknown when its process died while making it
  */
 export async function madeFor(instance: Instance, once: RequestKey, patienceMs: number): Promise<SessionInfo | null> {

@@ -1,8 +1,9 @@
 /**
- * Watches the two files by which others find this process and recognise that it is alive: its socket, and its lock.
- * Either may be deleted under it (a cleaner of /tmp, the end of a login session, an emptied state directory). The files
- * themselves are watched, not their directories, so that other sessions cause no wake-ups; only its own renames do. Links
- * are looked at with them: a deletion that still runs while the process registers again may take the new ones.
+ * Watches the two files by which others find this process and recognise that it is alive: its socket, and its
+ * lock. Either may be deleted under it (a cleaner of /tmp, the end of a login session, an emptied state
+ * directory). The files themselves are watched, not their directories, so that only the process's own renames
+ * cause wake-ups, not other sessions. Links are checked with them: a deletion that still runs while the
+ * process registers again may remove the new ones.
  */
 
 import fs from "node:fs";

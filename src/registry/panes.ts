@@ -1,7 +1,7 @@
 /**
- * The further panes and windows of sessions in the registry: a pane that is not the first of its session is found by a
- * link `@s3.p9`, a window by `@s3.w5`, both to the socket of the session's process. The first pane has the process's own
- * id and needs none. Everything here runs under the registry's lock.
+ * The further panes and windows of sessions in the registry: a pane that is not the first of its session is
+ * found by a link `@s3.p9`, a window by `@s3.w5`, both to the socket of the session's process. The first pane
+ * has the process's own id and needs no link. Everything here runs under the registry's lock.
  */
 
 import { withDirectoryLock } from "../instance/lock.ts";
@@ -111,8 +111,8 @@ export async function linkPane(instance: Instance, owner: number, session: numbe
 }
 
 /**
- * The session has ended, while its process continues with panes of another session: the process is then found only by
- * its socket.
+ * Removes the links of a session that has ended while its process continues with panes of another session:
+ * one link to that session replaces them.
  */
 export async function leaveAsCarrier(instance: Instance, known: KnownLinks, of: number): Promise<void> {
   await withDirectoryLock(instance.sessionsDir, () => {

@@ -192,8 +192,8 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
 }
 
 /**
- * Records a crash. Nobody else can tell that a session's process has died, so it is recorded once, where its entry is
- * to be removed.
+ * Records a crash. No other code can tell that a session's process has died, so it is recorded once, before
+ * its entry is removed.
  */
 function recordCrash(instance: Instance, { session, name, isMember }: SessionEntry): void {
   if (session === null || isMember) return;
@@ -209,8 +209,8 @@ function recordCrash(instance: Instance, { session, name, isMember }: SessionEnt
 }
 
 /**
- * Links a name to a session process's socket; the caller holds the lock. A dead session process that still has the name is cleaned away.
- * WshError session_name_conflict when a live session has it.
+ * Links a name to a session process's socket; the caller holds the lock. A dead session process that still
+ * has the name is removed. WshError session_name_conflict when a live session has it.
  */
 export function linkName(instance: Instance, owner: Pick<SessionEntry, "id">, name: string, ended: boolean): void {
   const file = nameFile(name);

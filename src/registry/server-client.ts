@@ -72,7 +72,7 @@ export async function askServer(
 }
 
 /**
- * Asks the server a question that every server answers at once. A server that ends meanwhile is the next request's error.
+ * Asks the server a question that every server answers at once. If the server ends meanwhile, the next request fails.
  * @throws WshError server_unavailable if it hangs (see `patience`)
  */
 export async function requireAnswering(instance: Instance, signal?: AbortSignal): Promise<void> {

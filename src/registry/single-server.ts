@@ -59,8 +59,8 @@ export async function clearDeadServer(instance: Instance): Promise<void> {
 }
 
 /**
- * The same, for a caller that otherwise starts a server. A killed server holds its lock until its last thread has
- * ended, and until every child of it has executed its own program: that is awaited.
+ * The same, for a caller that otherwise starts a server. A killed server holds its lock until its last thread
+ * has ended and each of its children has executed its own program: this waits for that.
  */
 export async function isServerRunning(instance: Instance): Promise<boolean> {
   if (!isServerAlive(instance)) return false;

@@ -115,7 +115,8 @@ export interface Backend {
   /** Checks that an AI agent may change a session, window or pane. @throws WshError access_denied */
   requireOwn(target: string, command: string): Promise<void>;
   /**
-   * Before the same call on these targets: an AI agent gets every permission before the first of them changes.
+   * Called before the same call on these targets, so that an AI agent gets every permission before the first
+   * of them changes.
    * @throws WshError access_denied
    */
   requireAll<N extends CalledOperation>(

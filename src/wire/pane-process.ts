@@ -9,7 +9,7 @@ export type PaneProcess = v.InferOutput<typeof PaneProcessSchema>;
 const MAX_HOPS = 8;
 
 /**
- * Calls a process and, while the pane belongs to another, that one.
+ * Calls a process; while it answers that the pane has moved, calls the process that has it now.
  * @param ask gets null for the first process
  * @throws the last process's error
  */

@@ -2,7 +2,7 @@
  * Executes each request with an id once. A repeated request gets the same answer, or waits for the running one; answers
  * are kept for REMEMBERED_MS, within the limits of bytes and ids.
  *
- * Invariant: a request is never executed a second time because of this memory. It knows every id received since
+ * Invariant: this memory never lets a request be executed a second time. It knows every id received since
  * `knownSince`; an unknown id that was first sent before that may have been executed, and is refused with
  * `outcome_unknown`. Forgetting an id, for any reason, moves `knownSince`.
  *

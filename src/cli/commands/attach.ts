@@ -112,7 +112,7 @@ function surroundingSession(instance: Instance): number | null {
 }
 
 /**
- * Name of the session attached last, else of the newest.
+ * Returns the name of the session that was attached last, or else of the newest.
  * @param excluded number of a session to leave out @throws UsageError when there is none
  */
 function lastName(instance: Instance, excluded: number | null): string {

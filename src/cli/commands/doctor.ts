@@ -43,8 +43,8 @@ export function register(program: Command): void {
 }
 
 /**
- * Checks each step to another machine's server, up to the first failure; for a machine of the fleet, by way of the
- * fleet's servers.
+ * Checks each step of the way to another machine's server until one fails. The way to a machine of the fleet
+ * leads through the fleet's servers.
  */
 async function examineMachine(instance: Instance, machine: string): Promise<Finding[]> {
   const { linkOf, machinesOf } = await import("../session/machines.ts");

@@ -1,7 +1,7 @@
 /**
- * `wsh events`: prints events, one JSON object a line. It reads this machine's events from the journal itself, so it
- * needs no server and misses nothing when one dies. It asks the servers of other machines, repeatedly, from the cursor
- * of the last event.
+ * `wsh events`: prints events, one JSON object a line. It reads this machine's events from the journal
+ * itself, so it needs no server and misses nothing when one dies. It polls the servers of other machines from
+ * the cursor of the last event.
  */
 import type { Command } from "commander";
 import { eventsDir } from "../../events/segments.ts";

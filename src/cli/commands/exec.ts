@@ -222,7 +222,7 @@ function wantsOutput({ json, background, isFiltered }: ExecOptions): boolean {
 }
 
 /**
- * The session's own program is the only command. `wsh -c` into a pipe uses this too.
+ * Runs the only command as the program of a new session. `wsh -c` into a pipe uses this too.
  *
  * @param start the session's options besides the command
  */
@@ -259,8 +259,8 @@ export async function execFresh(
 }
 
 /**
- * Runs the steps one after another: each reads the standard output of the previous one; a failing step ends the
- * pipeline.
+ * Runs the steps one after another. Each step reads the standard output of the previous one; a failing step
+ * ends the pipeline.
  */
 async function execPipeline(instance: Instance, words: readonly string[], options: ExecOptions): Promise<void> {
   const { before, after } = splitAtDashes(words, process.argv);

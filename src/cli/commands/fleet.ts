@@ -1,7 +1,7 @@
 /**
- * `wsh fleet`: many machines that connect outward to their owner's NATS servers (docs/machines.md, A fleet). The holder
- * of the fleet's directory creates the fleet, invites and revokes; invited members join and leave. Code is loaded on
- * use; the code for keys only for the first group of actions.
+ * `wsh fleet`: many machines that connect outward to their owner's NATS servers (docs/machines.md, A fleet).
+ * The holder of the fleet's directory creates the fleet, invites and revokes; invited members join and leave.
+ * Code is loaded on use; only the holder's actions load the code for keys.
  */
 import os from "node:os";
 import { join, resolve } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * `wsh history`: finds commands that ran in any session. On a terminal it is a filter to type into (history/filter.ts);
- * otherwise, or with --list or --json, it prints.
+ * `wsh history`: finds commands that ran in any session. On a terminal it opens an interactive filter
+ * (history/filter.ts); otherwise, or with --list or --json, it prints them.
  */
 
 import fs from "node:fs";

@@ -20,7 +20,7 @@ import { requireTerminal } from "../session/require-terminal.ts";
 import { type Started, startSession } from "../session/start.ts";
 
 /**
- * Delay from the first frame to the start of the server, in ms: until its first prompt the shell needs the processor.
+ * Delay from the first frame to the start of the server, in ms: the shell needs the processor until its first prompt.
  */
 const SERVER_DELAY_MS = 150;
 

@@ -178,8 +178,8 @@ async function serve(
 }
 
 /**
- * Whether the server may be reached by a token of its starter's choice, or without one. An AI agent would become a
- * person by it; without TCP, its choice is ignored, since variables are inherited.
+ * Whether the starter may choose the server's token, or run it without one. An AI agent could thereby act as
+ * a person. Without TCP, an agent's choice is ignored, since variables are inherited.
  * @throws WshError access_denied
  */
 async function mayChooseToken(settings: Settings, { auth }: ServerFlags, hasTcp: boolean): Promise<boolean> {

@@ -1,7 +1,7 @@
 /**
- * `wsh share`: links by which others see one session in their browsers, and perhaps type there (docs/security.md,
- * Sharing). A link carries a code, by which the first browser that opens it registers a key, which opens the
- * session until the link ends. The code stands behind `#` in the address, so that no log gets it.
+ * `wsh share`: links with which others see one session in their browsers, and may be allowed to type there
+ * (docs/security.md, Sharing). A link contains a code. The first browser that opens the link registers a key with it;
+ * the key opens the session until the link ends. The code follows `#` in the address, so that no log contains it.
  */
 import os from "node:os";
 import type { Command } from "commander";
@@ -140,8 +140,8 @@ function isLocalHost(hostname: string): boolean {
 }
 
 /**
- * Prints two rows of the code's squares per terminal row. It draws the light squares, in white on black if colours are
- * supported.
+ * Returns the QR code as text, two rows of squares per terminal row. The light squares are drawn, in white on
+ * black if colours are supported.
  */
 async function picture(address: string): Promise<string> {
   const { renderUnicodeCompact } = await import("uqr");

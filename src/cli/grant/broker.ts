@@ -2,10 +2,10 @@
  * Serves a grant: a socket on which a sandbox makes the few requests that rules.ts permits. It owns the socket's
  * directory, the connections, and the list of the grant's panes and questions.
  *
- * Invariants: a peer's own statements (caller, access) are never read. Each request is forwarded as this grant's, with
- * the access `operate` for one session, and for the program that the pane was made for. No connection is forwarded:
- * streams are refused. Every process that can open the socket has just these rights. At the end no request is accepted, and open
- * questions close.
+ * Invariants: a peer's own statements (caller, access) are never read. Each request is forwarded as this
+ * grant's, with the access `operate` for one session, and for the program that the pane was made for. No
+ * connection is forwarded: streams are refused. Every process that can open the socket has exactly these
+ * rights. When the grant ends, it accepts no more requests and closes its open questions.
  */
 import fs from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,8 +1,8 @@
 /**
  * The interactive filter of `wsh history`: its state, the effect of a key, and its picture. Pure.
  *
- * The first row contains the query; commands are below it, the newest first; the chosen one is marked, and the last row
- * shows where and when it ran. Invariant: the chosen command exists, unless none was found.
+ * The first row contains the query. The commands follow, the newest first. The chosen one is marked, and the
+ * last row shows where and when it ran. Invariant: the chosen command exists, unless none was found.
  */
 import type { InputEvent } from "../../keys/types.ts";
 import type { HistoryCommand } from "../../operations/history.ts";

@@ -1,7 +1,7 @@
 /**
- * Records when a hook last ran in a session, by agent, and whether its report was accepted, in a small file of the
- * state directory for `wsh doctor`. Hosts that ask for trust silently run no hook until they have it; a host that runs
- * hooks in a background process reports from outside the pane.
+ * Records when a hook last ran in a session, by agent, and whether its report was accepted, in a small file
+ * of the state directory for `wsh doctor`. A host that requires trust runs no hook until it has it, and does
+ * not say so. A host that runs hooks in a background process reports from outside the pane.
  */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

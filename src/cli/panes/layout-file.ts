@@ -1,6 +1,7 @@
 /**
- * Layout files: the windows of a session as a small tree of programs, in TOML or JSON, or a layout in tmux's notation.
- * The whole file is read and checked before anything starts; an error names line and key. Pure but for reading.
+ * Layout files: the windows of a session as a small tree of programs, in TOML or JSON, or a layout in tmux's
+ * notation. The whole file is read and checked before anything starts; an error names line and key. Pure,
+ * except for reading the file.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -79,7 +80,7 @@ interface Reading {
 
 /**
  * @param from a file, or a layout as tmux writes it
- * @param cwd directory that relative directories begin in
+ * @param cwd directory against which relative directories are resolved
  * @throws WshError invalid_layout
  */
 export function readLayout(from: string, cwd: string): ReadLayout {

@@ -24,8 +24,8 @@ export function printResult(made: object, json: boolean | undefined): Promise<vo
 }
 
 /**
- * Lists the programs that a call has ended, for the end of its message. An older wsh on another machine does not report
- * them.
+ * Lists the programs that a call has ended, as the end of its message. An older wsh on another machine does
+ * not report them.
  */
 export function endedText(ended: readonly RunningProgram[] | undefined): string {
   const programs = programsText(ended ?? []);

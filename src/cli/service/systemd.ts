@@ -1,6 +1,6 @@
 /**
- * The systemd user unit of a server. It ends only the main process, and the unit continues when a session is out of
- * memory.
+ * The systemd user unit of a server. Stopping it ends only the main process, and it keeps running when a
+ * session is out of memory.
  */
 
 export function systemdUnit(name: string, command: readonly string[]): string {

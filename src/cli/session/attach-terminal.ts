@@ -80,7 +80,7 @@ export async function attachTerminal(
 
 /**
  * The person's terminal settings.
- * @param onFault receives errors of keys in the file, which then have no effect
+ * @param onFault receives errors of keys in the file; these keys then have no effect
  * @throws WshError invalid_setting without it
  */
 async function personOf(

@@ -74,7 +74,7 @@ export class SessionClient implements Disposable {
 
   /**
    * @param isWhole only operations on the whole session follow: the process of a view is not needed, and may hang
-   * @throws WshError session_not_found, session_unavailable, version_mismatch; of another machine those of its link
+   * @throws WshError session_not_found, session_unavailable, version_mismatch; for another machine, those of its link
    */
   static async open(
     instance: Instance,
@@ -269,8 +269,8 @@ function panesOf({ windows }: SessionInfo): readonly unknown[] {
 }
 
 /**
- * Whether another process may have the only pane: a window that came from another session. A session's own first pane
- * has the session's number.
+ * Whether another process may have the only pane, because its window came from another session. A session's
+ * own first pane has the session's number.
  */
 function mayHaveMoved({ id, pane_id: pane }: SessionInfo): boolean {
   return id.replace("@s", "@") !== pane;

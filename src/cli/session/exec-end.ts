@@ -63,7 +63,7 @@ export async function untilFinished(session: SessionClient, id: number, signal: 
 }
 
 /**
- * On another machine, the connection may have been lost, not the session: the command and its output continue there.
+ * On another machine, perhaps only the connection was lost: then the command and its output continue there.
  */
 export async function endedAfterLoss(
   session: SessionClient,
@@ -114,8 +114,8 @@ export interface StartedExec {
 }
 
 /**
- * On another machine, a lost connection leaves unknown whether the command was started, or how it ended: prints that,
- * and how to resume it. Rethrows any other error.
+ * After the loss of a connection to another machine, prints that it is unknown whether the command was
+ * started or how it ended, and how to resume it. Rethrows any other error.
  */
 export async function reportUnknown(
   { name, id, command }: StartedExec,

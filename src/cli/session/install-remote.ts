@@ -13,7 +13,7 @@ const COPY_MS = 20 * 60_000;
 
 /**
  * @param system `uname -s` and `uname -m` there
- * @returns whether it is there now
+ * @returns whether wsh is installed there now
  * @throws WshError machine_unreachable with the error on that machine
  */
 export async function installRemote(system: string, transport: SshTransport): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
- * Offers to restore crashed sessions when a person asks for one. Each checkpoint is asked about once, since a no is
- * remembered until the session has run again. Setting `restore` answers in advance.
+ * Offers to restore crashed sessions when a person asks for one. It asks once about each checkpoint: a
+ * refusal is remembered until the session has run again. Setting `restore` answers in advance.
  */
 import fs from "node:fs";
 import { checkpointsDir, declinedFile } from "../../checkpoints/files/paths.ts";

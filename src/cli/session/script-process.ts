@@ -15,7 +15,7 @@ import { ORDERS_VARIABLE, type Orders } from "../../script/runner-input.ts";
 
 /**
  * @param args of the test runner
- * @param order makes the orders, given the server's socket
+ * @param order returns the orders for a server at this socket
  * @returns the exit code
  */
 export async function carryOut(

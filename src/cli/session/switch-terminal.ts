@@ -25,7 +25,7 @@ const unableCodes: ReadonlySet<string> = new Set([
 
 /**
  * @param attachFlags flags that apply only to a newly attached terminal
- * @returns false when this process does not run at a session's own terminal: it attaches as anywhere else
+ * @returns false when this process does not run at a session's own terminal: the caller then attaches as usual
  * @throws WshError nested_session, invalid_request
  */
 export async function switchTerminal(

@@ -1,6 +1,6 @@
 /**
- * `wsh tmux ARGS`, parsed as tmux parses its arguments: after the word `tmux` no option of wsh's is recognised. The
- * instance is tmux's: -L names it, -S is the path of its socket, or of any other file, which then identifies it.
+ * `wsh tmux ARGS`, parsed as tmux parses its arguments: after the word `tmux` no option of wsh's is recognised.
+ * tmux's options select the instance: -L by its name, -S by the path of its socket or of any other file.
  */
 import { resolve } from "node:path";
 import { type Instance, resolveInstance } from "../../instance/paths.ts";

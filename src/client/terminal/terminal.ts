@@ -309,8 +309,8 @@ export class Terminal implements AsyncDisposable {
   }
 
   /**
-   * Tests the screen at every change until the test succeeds. @param every also screens that were replaced before they
-   * could be read @throws NotMet
+   * Tests the screen at every change until the test succeeds. @param every also screens that were replaced
+   * before they could be read @throws NotMet
    */
   async until<R>(look: (screen: Screen) => R | null, timeout: number, otherwise: string, every = false): Promise<R> {
     let state = "";

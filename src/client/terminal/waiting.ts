@@ -30,8 +30,8 @@ interface Race {
 const RACE_MS = 100;
 
 /**
- * @returns the screen that decided, or that was shown when a condition held; `ended`: decided by the end; else the
- * reason why none can hold, if one is known
+ * @returns the screen that decided, or that was shown when a condition held; `ended`: decided by the end;
+ * else the reason why no condition can hold, if it is known
  */
 export async function reached(
   ask: Ask,
@@ -99,8 +99,8 @@ export async function decided(
 }
 
 /**
- * The terminal's screens until the deadline or the program's end: the present one, then with each output the next. The
- * last is read past the deadline.
+ * The terminal's screens until the deadline or the program's end: the present one, then one after each
+ * output. The last is read after the deadline.
  * @param every also screens that were replaced before they could be read, as far as kept
  */
 export async function* screens(ask: Ask, deadline: number, every: boolean, race?: Race): AsyncGenerator<Screen> {

@@ -1,6 +1,6 @@
 /**
- * Histories of other programs as commands: bash, zsh and fish by their files, atuin by its database. Pure, except for
- * atuin's. A file contains a command's time or does not; nothing is guessed.
+ * Histories of other programs as commands: bash, zsh and fish by their files, atuin by its database. Pure,
+ * except for atuin's. If a file lacks a command's time, it is not guessed.
  */
 
 import { Database } from "bun:sqlite";

@@ -1,7 +1,7 @@
 /**
  * The newest messages of one HTTP session's streams, so that a client whose connection broke can resume with
- * Last-Event-ID. Bounded by number and bytes; events that were dropped cannot be resumed from, and are distinguished
- * from events that were never sent.
+ * Last-Event-ID. Bounded by number and bytes. A client cannot resume from a dropped event; the store
+ * distinguishes it from one that was never sent.
  */
 import type { EventId, EventStore, JSONRPCMessage, StreamId } from "@modelcontextprotocol/server";
 

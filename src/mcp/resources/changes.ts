@@ -1,8 +1,8 @@
 /**
- * Watches subscribed resources for changes. One long poll watches a session's output for all its subscribers, and only
- * while there are any; the gateway's own feed reports changes of the session list. Subscribers are notified of a change
- * at most a few times a second, and read again. Every watch ends with its last subscriber, or when its owner may no
- * longer read the session: nobody is asked for a subscription.
+ * Watches subscribed resources for changes. One long poll watches a session's output for all its subscribers,
+ * and only while there are any; the gateway's own feed reports changes of the session list. Subscribers are
+ * notified of a change at most a few times a second, and read again. Every watch ends with its last
+ * subscriber, or when its owner may no longer read the session: no person is asked to permit a subscription.
  */
 import { pause } from "../../base/deadline.ts";
 import type { Call, CallContext } from "../../operations/call.ts";

@@ -14,9 +14,9 @@ import { errorBodyOf, isLanguageOperation } from "./language-operations.ts";
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 const MAX_PRINTED = 1024 * 1024;
 /**
- * Calls and loop turns after which the interpreter's WebAssembly is compiled by the optimizing compiler. Most programs end
- * before that pays: without it, an answer comes after 68 to 90 ms instead of 101 to 167; computing for a second takes as
- * long as before (m).
+ * Number of calls and loop turns after which the optimizing compiler compiles the interpreter's WebAssembly.
+ * Most programs end before that pays off: without it, an answer comes after 68 to 90 ms instead of 101 to
+ * 167; computing for a second takes as long as before (measured).
  */
 const OPTIMIZED_AFTER = "1000000";
 const engineOptions = {

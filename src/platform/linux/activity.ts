@@ -23,8 +23,8 @@ export function activityOf(stat: Stat, tty: number, path: string | null): Proces
   const isTty = stat.tty === tty ? (fd: number) => isTerminal(stat.pid, fd, path) : () => false;
   const main = threadActivity(stat.pid, stat.pid, stat.state, isTty);
   if (stat.threads <= 1 || main === "reading_tty" || main === "hidden") return main;
-  // A runtime with threads (Go, Java) may read in one while its first waits for a lock. A helper thread that sleeps
-  // between checks says nothing about the program; one on a processor does.
+  // A runtime with threads (Go, Java) may read in one thread while its first waits for a lock. A helper
+  // thread that sleeps between checks says nothing about the program; a thread on a processor does.
   let running = false;
   for (const tid of threadsOf(stat.pid)) {
     const state = threadState(stat.pid, tid);

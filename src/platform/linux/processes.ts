@@ -46,9 +46,9 @@ function members(group: number): Stat[] {
 }
 
 /**
- * The leader of a process session without children, at the cost of two reads: only its descendants could be in its
- * group. Such are a shell that reads its startup files, and the program of a pane without a shell. Null: a scan is
- * needed.
+ * The leader of a process session without children, at the cost of two reads: only its descendants could be
+ * in its group. Examples are a shell that reads its startup files, and the program of a pane without a shell.
+ * Null: a scan is needed.
  */
 function loneLeader(group: number): Stat | null {
   const stat = statOf(group);

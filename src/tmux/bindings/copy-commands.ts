@@ -75,7 +75,7 @@ export function pipeOf([name, command, ...rest]: readonly string[]): string | nu
 }
 
 /**
- * The action of `send-keys -X …`; null for another command, and for a copy that goes to a command, too.
+ * The action of `send-keys -X …`; null for any other command, and for a copy that also goes to a command.
  * @throws TmuxError if copy mode has no such action
  */
 export function copyAction(words: readonly string[]): CopyModeAction | null {

@@ -90,8 +90,8 @@ function commonVariables(
 }
 
 /**
- * The client that a flag names. Without the flag the caller's own: the client in control mode that asks, the terminal
- * used last in the caller's session, or else any session's.
+ * The client that a flag names. Without the flag, it is the caller's own: the client in control mode that
+ * sent the command, the terminal that was used last in the caller's session, or else in any session.
  * @throws TmuxError `no current client`, `can't find client: x`
  */
 export async function clientFor(run: Run, named: string | undefined): Promise<TmuxClient> {

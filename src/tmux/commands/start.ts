@@ -106,8 +106,8 @@ export async function keepName(run: Run, id: string, own: string, shown: string)
 }
 
 /**
- * Whether a command may move a session's focus. A program's call does not move the focus of people who look at the
- * session; a key of the person does, and a program in the popup that they look at.
+ * Whether a command may move a session's focus. A program's call does not move the focus of people who view
+ * the session. A person's key does, and so does a program in the popup that they view.
  */
 export function movesFocus({ backend }: Run, { session }: ResolvedTarget): boolean {
   const isInPopup = session.windows.some(({ info }) =>

@@ -22,8 +22,8 @@ import { SessionsWatch } from "./watch.ts";
 /** Longest line of a client, in characters. */
 const MOST_LINE = 1024 * 1024;
 /**
- * Most characters of queued lines; the next line runs only after the client has read all but this many bytes of
- * answers.
+ * Maximum characters of queued lines. The next line runs only after the client has read all but this many
+ * bytes of answers.
  */
 const MOST_WAITING = 64 * MOST_LINE;
 const MOST_UNREAD = 1024 * 1024;

@@ -1,7 +1,7 @@
 /**
- * The environment of shell commands that tmux's commands run: run-shell, if-shell, `#()`, hooks, pipes. As in tmux, it
- * has what `set-environment` has set, and leads the `tmux` in them back to this instance, also where the caller is a key
- * or a hook, which no session surrounds.
+ * The environment of shell commands that tmux's commands run: run-shell, if-shell, `#()`, hooks, pipes. As in
+ * tmux, it contains what `set-environment` has set. It makes `tmux` in these commands use this instance, even
+ * when the caller is a key or a hook, which runs outside any session.
  */
 import fs from "node:fs";
 import { delimiter } from "node:path";

@@ -1,7 +1,7 @@
 /**
- * `pipe-pane`: sends a pane's output to a shell command, and types the command's output. A process of its own carries
- * the pipe. When an AI agent may no longer use the session (it has become private, a person has taken a permission
- * back), the command and what it has started in its process group end at once, and `show-messages` says so.
+ * `pipe-pane`: sends a pane's output to a shell command, and types the command's output. A process of its own
+ * carries the pipe. When an AI agent may no longer use the session (it has become private, or a person has
+ * revoked a permission), the command's process group is ended at once, and `show-messages` says so.
  */
 import { once } from "node:events";
 import fs from "node:fs";

@@ -160,8 +160,8 @@ export class SessionList {
     } catch (thrown) {
       this.retryLater(session, thrown);
     }
-    // The session's tiles made requests before the connection, which failed, and events before the list reached no
-    // tile.
+    // Before the connection existed, requests of the session's tiles failed; before the list came, events
+    // reached no tile.
     this.notify({ kind: "followed", session });
   }
 

@@ -1,7 +1,7 @@
 /**
  * Box drawing, blocks, shades and powerline triangles as shapes of exactly one cell: lines of neighbouring cells meet
- * whatever the font has. A shape is an SVG used as a mask over the text's colour, in device pixels, of which each cell has
- * a whole number (cell-size.ts); its rule is made when a character is first shown in cells of that size.
+ * whatever the font has. A shape is an SVG used as a mask over the text's colour, in device pixels; a cell is a whole
+ * number of them (cell-size.ts). Its CSS rule is made when a character is first shown in cells of that size.
  */
 import type { CellSize } from "./cell-size.ts";
 

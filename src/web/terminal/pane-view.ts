@@ -215,8 +215,8 @@ export class PaneView {
   }
 
   /**
-   * Index of the last row with text. The program usually writes there, so when this row has left the screen, its last
-   * changes were in no picture.
+   * Index of the last row with text. The program usually writes there, so once this row has left the screen,
+   * no picture contains its last changes.
    */
   private lastUsed(): number {
     return this.rows.findLastIndex(({ element }) => element.textContent?.trim() !== "");
