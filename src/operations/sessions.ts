@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { CopyModeActSchema } from "../protocol/copy-mode.ts";
 import { described, optional } from "../protocol/fields.ts";
 import { HooksSchema } from "../protocol/hooks.ts";
-import { checkNewName, checkSessionName, normalizeTags } from "../protocol/names.ts";
+import { checkNewName, checkSessionName, isMachineName, normalizeTags, parsePlace } from "../protocol/names.ts";
 import { requireProgram } from "../protocol/program-text.ts";
 import {
   CreatedSessionSchema,
@@ -43,6 +43,13 @@ const ServerSchema = optional(
 /** Longest message at a terminal, in characters: more than its last row shows. */
 const MAX_MESSAGE = 1_000;
 
+/** `machine/name` starts the session there, and `machine/` without a name. @throws WshError invalid_session_name */
+function requireName(text: string, check: (name: string) => string): void {
+  const { machine, target } = parsePlace(text);
+  if (machine === null || !isMachineName(machine)) check(text);
+  else if (target !== "") check(target);
+}
+
 export const sessionOperations = [
   operation({
     name: "sessions.list",
@@ -77,7 +84,7 @@ export const sessionOperations = [
       on: optional(HooksSchema, "hooks on its events; removed with it"),
     }),
     check: ({ name, tags, if_exists, ...program }) => {
-      if (typeof name === "string") (if_exists === "attach" ? checkSessionName : checkNewName)(name);
+      if (typeof name === "string") requireName(name, if_exists === "attach" ? checkSessionName : checkNewName);
       normalizeTags(tags);
       requireProgram(program);
     },
