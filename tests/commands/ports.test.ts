@@ -267,7 +267,10 @@ describe("a session created for it", () => {
     expect((await http.post("/sessions/nobody/exec", { create: true, command: "" })).body).toEqual(
       failure("invalid_request"),
     );
-    expect((await http.list()).map(({ name }) => name)).not.toContain("nobody");
+    const unknown = { create: true, input: "x", keys: ["NoSuchKey"] };
+    expect((await http.post("/sessions/nobody/run", unknown)).body).toMatchObject(failure("unknown_key"));
+    const created = await wsh.fetch("/events?since=start&type=session_created");
+    expect(await created.text()).not.toContain("nobody");
     const bad = await http.post("/sessions/nobody:3/exec", { create: true, command: "true" });
     expect(bad.status).toBeGreaterThanOrEqual(400);
     expect(bad.status).toBeLessThan(500);

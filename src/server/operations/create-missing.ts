@@ -2,8 +2,8 @@
  * Creates the session that a call with `create` names, unless it exists: with a shell, in the call's directory and with
  * its variables. All other reasons for a refusal are checked before.
  */
-import type { CallContext } from "../../operations/call.ts";
-import { inputSchema, type OperationName, type ParsedInput } from "../../operations/table.ts";
+import { type CallContext, parseInput } from "../../operations/call.ts";
+import { getOperation, inputSchema, type OperationName, type ParsedInput } from "../../operations/table.ts";
 import { NO_PAGERS, stepsOf } from "../../protocol/commands.ts";
 import { defined } from "../../protocol/defined.ts";
 import { type ErrorCode, WshError } from "../../protocol/errors.ts";
@@ -43,7 +43,8 @@ export async function createMissing(
 ): Promise<CreatedForCall | null> {
   if ((name !== "exec" && name !== "run") || context.caller.only !== undefined || !wantsSession(input)) return null;
   const { session } = context;
-  const { cwd, env, port } = name === "exec" ? await checkedExec(input) : parse(inputSchema("run"), input);
+  const { cwd, env, port } =
+    name === "exec" ? await checkedExec(input) : (parseInput(getOperation("run"), input) as ParsedInput<"run">);
   try {
     await proxies.find(session);
     return null;
@@ -74,7 +75,7 @@ function wantsSession(
 }
 
 async function checkedExec(input: unknown): Promise<ParsedInput<"exec">> {
-  const exec = parse(inputSchema("exec"), input);
+  const exec = parseInput(getOperation("exec"), input) as ParsedInput<"exec">;
   await stepFilters(exec, stepsOf(exec));
   return exec;
 }
