@@ -11,6 +11,7 @@ import { directoryName } from "../platform/directory.ts";
 import { foregroundName } from "../platform/foreground.ts";
 import { present } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { Owner } from "../protocol/owner.ts";
 import { firstNumbers } from "../protocol/pane-numbers.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { PaneInfo, SessionState } from "../protocol/session.ts";
@@ -246,8 +247,13 @@ export class Pane {
     this.activity.record();
   }
 
-  /** Input of a raw stream: not activity, echo not followed. @throws WshError session_ended, input_send_failed */
-  sendRaw(bytes: Uint8Array): Promise<void> {
+  /**
+   * Input of a raw stream: not activity, echo not followed.
+   * @param agent owner of the stream; null: no AI agent, and the writer stays the same
+   * @throws WshError session_ended, input_send_failed
+   */
+  sendRaw(bytes: Uint8Array, agent: Owner | null): Promise<void> {
+    if (agent !== null) this.writer.noteSent(agent);
     this.agent.noteInput(bytes);
     return this.program.send(bytes);
   }

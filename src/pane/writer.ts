@@ -14,8 +14,9 @@ export class PaneWriter {
   private typedAt = NEVER;
   /** Time of the newest input of a call, or of an agent at an attached terminal. */
   sentAt = NEVER;
-  /** Owner of the newest call that types; null: none. */
-  sentBy: Owner | null = null;
+  private sentBy: Owner | null = null;
+  /** Owner of the newest call that types; null: none. A refused call types nothing, and changes no writer. */
+  caller: Owner | null = null;
 
   /** @param owner the pane's; absent: unknown */
   constructor(
@@ -28,8 +29,8 @@ export class PaneWriter {
     else [this.sentAt, this.sentBy] = [this.clock.now(), { kind: "agent", name: AGENT_AT_TERMINAL }];
   }
 
-  noteSent(): void {
-    this.sentAt = this.clock.now();
+  noteSent(by = this.caller): void {
+    [this.sentAt, this.sentBy] = [this.clock.now(), by];
   }
 
   /** The source of the newest input; null without any. */

@@ -77,3 +77,29 @@ test("a program's copy (OSC 52) is the agent's that typed there last, or that ma
   await listed("a person's again");
   expect(await wsh.ok("buffer", "show")).toBe("a person's again");
 });
+
+test("so is a copy after another's call that was refused, and one that an agent types through a raw stream", async () => {
+  await using place = await start();
+  const { wsh, client, byAgent } = place;
+  const listed = (text: string) =>
+    until(`the copy '${text}'`, async () => (await wsh.ok("buffer", "list")).includes(text));
+  await wsh.ok("buffer", "set", "a person's");
+  const go = join(wsh.dir, "go");
+  const command = `until [ -e '${go}' ]; do sleep 0.05; done; ${copies("after a refusal")}`;
+  await call(client, "wsh_exec", { session: "driven", create: true, command, background: true });
+  const body = JSON.stringify({ text: "hello" });
+  const headers = { "Content-Type": "application/json" };
+  const refused = await wsh.fetch("/sessions/driven/prompt", { method: "POST", headers, body });
+  expect(refused.status).toBe(409);
+  fs.writeFileSync(go, "");
+  await listed("after a refusal");
+  expect(await wsh.ok("buffer", "show")).toBe("a person's");
+
+  await byAgent("new", "streamed");
+  await wsh.ok("exec", "streamed", "--", "true");
+  const line = join(wsh.dir, "line");
+  fs.writeFileSync(line, `${copies("through a stream")}\n`);
+  expect(await byAgent("tmux", "pipe-pane", "-I", "-t", "streamed", `cat '${line}'`)).toBe("");
+  await listed("through a stream");
+  expect(await wsh.ok("buffer", "show")).toBe("a person's");
+});

@@ -215,7 +215,7 @@ async function handlePaneOperation(parts: SessionParts, request: PeerRequest): P
   const agent = agentOfCaller(caller);
   if (operation.types === true && (caller.kind !== "cli" || agent !== null))
     local.ownSession.writer.noteInput(agent ?? callerLabel(caller));
-  if (operation.types === true) pane.writer.sentBy = ownerOf(caller);
+  if (operation.types === true) pane.writer.caller = ownerOf(caller);
   const result = await withPasswordNotice(prompter, await handlerOf(handlersOfPane, op)(pane, input, context));
   const isPaneUnnamed = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
   return isPaneUnnamed ? withPane(result, pane.id) : result;

@@ -30,9 +30,9 @@ export function clientStreams(
         await client.subscribe(input, access);
         return {};
       }
-      if (op === "peer.raw") await client.openRaw(input, access);
-      const info = client.local.session.info();
       const agent = agentOfCaller(caller) === null ? null : ownerOf(caller);
+      if (op === "peer.raw") await client.openRaw(input, access, agent);
+      const info = client.local.session.info();
       return agent === null || (await isAllowed(agent.name)) ? info : asSeenBy(info, agent);
 
       function startClient(): StreamClient {

@@ -7,6 +7,7 @@ import * as v from "valibot";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { messageTypes, type WireMessage } from "../../protocol/messages.ts";
+import type { Owner } from "../../protocol/owner.ts";
 import { BEHIND_BYTES } from "../../wire/outbox.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { ClientEnd } from "./client-end.ts";
@@ -30,6 +31,8 @@ export class RawStream {
     private readonly pane: Pane,
     private readonly peer: Peer,
     private readonly readOnly: boolean,
+    /** Null: its client is no AI agent. */
+    private readonly agent: Owner | null,
     private readonly endStream: (end: ClientEnd) => void,
   ) {
     this.unsubscribe = pane.events.on("chunk", ({ bytes }) => this.send(bytes));
@@ -40,10 +43,11 @@ export class RawStream {
     pane: Pane,
     peer: Peer,
     options: v.InferOutput<typeof RawSchema>,
+    agent: Owner | null,
     end: (end: ClientEnd) => void,
   ): Promise<RawStream> {
     return pane.terminal.whenAtRest(() => {
-      const stream = new RawStream(pane, peer, options.read_only, end);
+      const stream = new RawStream(pane, peer, options.read_only, agent, end);
       if (options.snapshot) stream.repaint();
       return stream;
     });
@@ -56,7 +60,7 @@ export class RawStream {
       return;
     }
     // Does not count as activity, and ignores the input mode (docs/protocol.md, Raw bytes).
-    this.pane.sendRaw(message.payload).catch((thrown) => {
+    this.pane.sendRaw(message.payload, this.agent).catch((thrown) => {
       if (WshError.from(thrown).code !== "session_ended") this.endStream({ reason: "input_refused" });
     });
   }

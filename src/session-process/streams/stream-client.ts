@@ -9,6 +9,7 @@ import { type Access, accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { SubscriptionSchema } from "../../protocol/events.ts";
 import { messageTypes, type WireMessage } from "../../protocol/messages.ts";
+import type { Owner } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
@@ -61,12 +62,12 @@ export class StreamClient {
     if (this.isOver) this.stream.close();
   }
 
-  /** @throws WshError invalid_request */
-  async openRaw(input: unknown, access: Access): Promise<void> {
+  /** @param agent null: the caller is no AI agent @throws WshError invalid_request */
+  async openRaw(input: unknown, access: Access, agent: Owner | null): Promise<void> {
     const rawOptions = parse(RawSchema, input);
     const options = { ...rawOptions, read_only: rawOptions.read_only || !accessCovers(access, "operate") };
     this.stream?.close();
-    this.stream = await RawStream.open(this.local.pane, this.peer, options, (end) => this.end(end));
+    this.stream = await RawStream.open(this.local.pane, this.peer, options, agent, (end) => this.end(end));
     if (this.isOver) this.stream.close();
   }
 
