@@ -74,7 +74,7 @@ export function variables(given: readonly string[]): Record<string, string> {
   );
 }
 
-/** The value of --port for a new session: wsh only chooses free ports, none by number. @throws UsageError */
+/** The value of --port for a new session: wsh chooses a free port, never one by its number. @throws UsageError */
 export function freePort(text: string): "free" {
   if (text === "free") return text;
   throw new UsageError(`--port ${text}: only free is supported, for an unused port`);

@@ -17,7 +17,7 @@ import { indexAll } from "./rows.ts";
 
 /** Version of the tables, in `PRAGMA user_version`. */
 const SCHEMA = 4;
-/** How long a writer waits for another one, in ms. Without it, concurrent writers lose transactions. */
+/** Longest wait of a writer for another one, in ms. Without it, concurrent writers lose transactions. */
 const BUSY_MS = 5_000;
 /** Pages of 4 KiB that the log of changes collects before they are copied into the database: a few imports. */
 const CHECKPOINT_PAGES = 8_000;

@@ -8,7 +8,7 @@ import type { HistoryPlaces } from "./paths.ts";
 import type { Retention } from "./retention.ts";
 import type { HistoryWork } from "./worker.ts";
 
-/** Number of journals that starts an import without a request: the next question stays quick. */
+/** Number of journals that starts an import without a request, so that the next query stays quick. */
 const MANY_JOURNALS = 16;
 /** Longest wait for an answer, in ms: a database that was not used for long first imports everything since. */
 const PATIENCE_MS = 20_000;

@@ -11,7 +11,7 @@ import { parseJson } from "../protocol/json.ts";
 import { pointTo, replaceOwnFile } from "./owned-files.ts";
 import { type Instance, prepareStateDir } from "./paths.ts";
 
-/** Most agents in the list: more terminals than a person has. */
+/** Maximum agents in the list: more terminals than a person has. */
 const MOST = 16;
 const ListSchema = v.array(v.string());
 

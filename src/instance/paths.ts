@@ -22,7 +22,7 @@ const longestSessionSocket = "999999999.sock";
 const httpSuffix = ".http.sock";
 /** Replaces the home directory of a user without one; the dot distinguishes it from instance names. */
 const homelessDir = "home.d";
-/** Ports that sessions of all instances of this machine have on lease. */
+/** Ports that sessions of all instances of this machine have leased. */
 const portsDir = "ports.d";
 
 /** One instance's name and paths. Every …Socket is a Unix socket. */

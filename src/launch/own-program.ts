@@ -16,7 +16,7 @@ interface ExecutableFacts {
   readonly inPath: (name: string) => string | null;
 }
 
-/** @returns the file, and whether it may be another version; `own` without any */
+/** @returns the file, `running` if none is found; and whether it may be another version */
 export function programFile({ running, called, isThere, inPath }: ExecutableFacts): { path: string; isOther: boolean } {
   const same = [running, RUNNING_FILE].find(isThere);
   if (same !== undefined) return { path: same, isOther: false };

@@ -68,7 +68,7 @@ export interface Operation<
   /**
    * What a `layout` or `session` operation changes: an AI agent needs the permission of its owners. `pane`:
    * the target's pane; `panes`: all panes of its window; `window`: these and the session; `session`: all
-   * panes of the session and the session itself. Absent: the session alone.
+   * panes of the session and the session itself. Absent: the session.
    */
   readonly affects?: "pane" | "panes" | "window" | "session";
   /** It ends programs of the session, or ends or deletes something else: a person's own line is confirmed first. */

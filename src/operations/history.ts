@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { described, optional } from "../protocol/fields.ts";
 import { operation } from "./define.ts";
 
-/** Most commands of one page. */
+/** Maximum commands of one page. */
 const MAX_PAGE = 1_000;
 const MomentSchema = v.union([v.pipe(v.string(), v.maxLength(64)), v.number()]);
 const flag = v.union([

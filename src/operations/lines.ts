@@ -7,9 +7,9 @@ import { described, integerFrom, optional } from "../protocol/fields.ts";
 import { WireLineSchema, WireStyleSchema } from "../protocol/frame-codec.ts";
 import { operation } from "./define.ts";
 
-/** Most rows of one page: some screens of the largest terminals, and less than a megabyte. */
+/** Maximum rows of one page: some screens of the largest terminals, and less than a megabyte. */
 const MAX_ROWS = 2_000;
-/** Most matches of one page. */
+/** Maximum matches of one page. */
 const MAX_MATCHES = 1_000;
 /** Longest text that is searched for, in UTF-16 units. */
 const MAX_QUERY = 1_000;

@@ -26,7 +26,7 @@ export function misplacedArray(schema: v.GenericSchema, input: unknown, path = "
   );
 }
 
-/** Most levels of objects and arrays in an input; ours need five. */
+/** Maximum levels of objects and arrays in an input; ours need five. */
 const MAX_DEPTH = 64;
 
 /** Keys that every object has, refused in maps: the schemas would silently drop them. */

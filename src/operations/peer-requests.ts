@@ -44,7 +44,7 @@ const kinds: Readonly<Record<string, PeerRequestKind>> = {
   "peer.shown_in": { forAgents: "free" },
   "peer.keys": { forAgents: "free" },
   "peer.watch": { forAgents: "free" },
-  // The process that it names to be judged by is the caller's choice.
+  // The caller chooses the process by which it is judged.
   "peer.go": { forAgents: "change", summary: "Show another session at the terminal that is attached to this one" },
   "peer.subscribe": { access: "observe", forAgents: "read", summary: "Read what a private session does" },
   "peer.follow": { access: "observe", forAgents: "read", summary: "Read a command's output in a private session" },

@@ -13,7 +13,7 @@ import { platform } from "./platform.ts";
 import type { Listeners, Stat } from "./port.ts";
 import { withoutDeletedMark } from "./readable.ts";
 
-/** Most ancestors examined, and most processes of a pane. */
+/** Maximum ancestors examined, and maximum processes of a pane. */
 const MAX_DEPTH = 32;
 const MAX_PROCESSES = 256;
 const OWNED = "WSH_AGENT=";
@@ -138,7 +138,7 @@ function isProgramOf(pid: number, pane: string, listeners: Listeners): boolean {
   return platform().processes.stat(pid)?.session === pid && listeners.environment(pid).includes(`WSH_PANE=${pane}`);
 }
 
-/** Programs that run a command line in their place and end with it, and the options by which shells do so. */
+/** Programs that run a command line and end with it, and the options with which shells do so. */
 const wrapper = /^(?:timeout|env|nohup|nice|ionice|chrt|setsid|stdbuf|time|xargs|unbuffer|script)$/;
 const shell = /^(?:ba|da|z|k|mk|fi|tc|c)?sh$/;
 

@@ -3,7 +3,7 @@
 import { platform } from "./platform.ts";
 import type { Stat } from "./port.ts";
 
-/** Most processes to examine, and the longest name to show, in characters. */
+/** Maximum processes to examine, and the longest name to show, in characters. */
 const MAX_LOOKED = 256;
 const MAX_NAME = 40;
 const shell = /^-?(?:ba|z|fi|da|a|k|mk)?sh$/;

@@ -132,7 +132,7 @@ function factsOf(stat: Stat, tty: number, path: string | null): ProcessFacts {
   return { ...identity(stat), activity: platform().processes.activity(stat, tty, path) };
 }
 
-/** Pending input: a program blocked in read has not seen it for the moment until it wakes. */
+/** Pending input in bytes: for a moment, until it wakes, a program blocked in read has not seen it. */
 function unreadInput(path: string): number | null {
   let fd: number | null = null;
   try {

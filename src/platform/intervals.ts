@@ -5,11 +5,11 @@
  */
 
 const product = {
-  /** From a pane's last output, or a layout's first change, to the write of its checkpoint. */
+  /** Delay from a pane's last output, or a layout's first change, to the write of its checkpoint. */
   checkpointRest: 1_000,
   /** Longest time that a change remains unwritten during output. */
   checkpointLongest: 30_000,
-  /** Least time between writes of a layout for changed drawings: a clock in a panel changes every second. */
+  /** Minimum time between writes of a layout for changed drawings: a clock in a panel changes every second. */
   checkpointDrawn: 6_000,
   /** Run time after which a resumed command line counts as running, unless it has ended well before. */
   resumed: 10_000,
@@ -26,13 +26,13 @@ const product = {
    * take that long.
    */
   peerAgain: 15_000,
-  /** From sending a request to another machine until it can no longer begin there. */
+  /** Time from sending a request to another machine until it can no longer begin there. */
   peerBegin: 20_000,
   /** Between two heartbeats of a fleet's machine at rest. */
   fleetBeat: 5_000,
-  /** From an undelivered notice to its second attempt; the third follows ten times later. */
+  /** Time from an undelivered notice to its second attempt; the third follows after ten times that. */
   noticeRetry: 2_000,
-  /** From the end of an owner to the end of its bound session: a host may restart its MCP client. */
+  /** Time from the end of an owner to the end of its bound session: a host may restart its MCP client. */
   ownerGrace: 60_000,
   /** Between two checks whether that owner's process runs. */
   ownerLook: 10_000,

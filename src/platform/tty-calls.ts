@@ -20,7 +20,7 @@ const common = {
   setrlimit: { args: ["i32", "ptr"], returns: "i32" },
 } as const;
 
-/** poll with nanoseconds, system calls without a function, and files without a place. */
+/** poll with nanoseconds, system calls without a function, and files without a path. */
 const ofLinux = {
   ppoll: { args: ["ptr", "usize", "ptr", "ptr"], returns: "i32" },
   syscall: { args: ["i64", "i32", "ptr", "u32", "u32"], returns: "i64" },

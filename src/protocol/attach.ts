@@ -174,7 +174,7 @@ export const composedAttach = {
 
 export const ResizeSchema = v.object({ rows: SideSchema, cols: SideSchema, follow: v.optional(v.boolean(), false) });
 
-/** Whether the person looks at a terminal in a page. */
+/** Whether the person is viewing a terminal in a page. */
 export const FocusSchema = v.object({ on: v.boolean() });
 
 /** The person hesitates after the prefix key, or has pressed another key. */

@@ -1,4 +1,4 @@
-/** Events in panes that nobody looks at, and alerts of people's terminals for them. Pure. */
+/** Events in panes that nobody views, and the alerts for them at people's terminals. Pure. */
 import { agentMessage } from "./agent.ts";
 
 /** No alert; BEL; a notification in the form of iTerm2 and others; of urxvt, foot and VTE; of kitty. */

@@ -14,7 +14,7 @@ import { described, integerBetween, integerFrom, optional } from "./fields.ts";
 import { SessionStateSchema } from "./session.ts";
 import { DEFAULT_IDLE_MS, DEFAULT_WAIT_MS, WaitMsSchema } from "./wait-times.ts";
 
-/** Most conditions in one wait; more are a mistake. */
+/** Maximum conditions in one wait; more are a mistake. */
 const MAX_CONDITIONS = 32;
 /** Longest text or pattern, in characters: longer than any useful line. */
 const MAX_PATTERN_LENGTH = 1_024;

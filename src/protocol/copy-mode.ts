@@ -5,7 +5,7 @@ import { integerBetween } from "./fields.ts";
 /** The style of keys in copy mode. */
 export const modeKeyChoices = ["vi", "emacs"] as const;
 
-/** Most rows that the wheel scrolls at once: more than any terminal has. */
+/** Maximum rows that the wheel scrolls at once: more than any terminal has. */
 export const MAX_WHEEL_ROWS = 1000;
 const CellSchema = integerBetween(0, 1000);
 

@@ -15,7 +15,7 @@ import { WaitMsSchema } from "./wait-times.ts";
 
 /** Default time between two reports of a changing screen, in ms (docs/protocol.md, Events). */
 const DEFAULT_INTERVAL_MS = 100;
-/** Most typed keys and commands queued for a slow reader; a person types a few a second. */
+/** Maximum typed keys and commands queued for a slow reader; a person types a few a second. */
 export const MAX_QUEUED_EVENTS = 256;
 
 export const eventNames = [

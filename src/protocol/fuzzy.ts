@@ -8,7 +8,10 @@ const INSIDE = 3;
 /** Cost of a match in the second text alone: behind all others. */
 const BEHIND = 1_000;
 
-/** The matching items, best first; those last of whose second text each word is a part. Without a query all, in their order. */
+/**
+ * The matching items, best first; items whose second text contains each word come last. Without a query: all,
+ * in order.
+ */
 export function fuzzyRanked<T>(
   items: readonly T[],
   query: string,

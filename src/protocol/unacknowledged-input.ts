@@ -27,7 +27,7 @@ export class UnacknowledgedInput<Extra extends object> {
     return true;
   }
 
-  /** A connection begins: what it has not taken is to be sent over it. */
+  /** A connection begins: input that it has not taken must be sent over it. */
   opened({ took, record }: Pick<Extract<ViewMessage, { type: "opened" }>, "took" | "record">) {
     const taken = this.took(took);
     const isOther = this.record !== null && record !== undefined && record !== this.record;

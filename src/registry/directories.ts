@@ -20,7 +20,7 @@ const lockPattern = /^(0|[1-9][0-9]{0,8})\.lock$/;
  * their own, and must not use up the numbers.
  */
 const MAX_BOUND_ID = 99_999_999;
-/** How often a registry that changes while it is read is read again: a change takes less time than a reading. */
+/** How often a reading is repeated when the registry changes meanwhile: a change takes less time than a reading. */
 const SNAPSHOT_TRIES = 5;
 const endedPattern = /^(.+)~(\d+)$/;
 const panePattern = /^@s([1-9][0-9]{0,8})\.p([1-9][0-9]{0,8})$/;

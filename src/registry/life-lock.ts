@@ -160,7 +160,7 @@ function stateOfFile(path: string): "held" | "free" {
   }
 }
 
-/** Whether the process that made a file which is lost is certainly gone. */
+/** Whether the process that made a lost file is certainly gone. */
 function isOver(path: string): boolean {
   const parts = partsOf(path);
   if (parts === null) return false;

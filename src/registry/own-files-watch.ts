@@ -16,7 +16,7 @@ const debounceMs = 5;
 const settleMs = 1_000;
 /** Interval from a loss to the next check of the files, in ms; a loss is then reported again. Doubled every time. */
 const retryMs = 1_000;
-/** Longest such interval, in ms: few wake-ups for a directory that stays deleted, and one made again is soon found. */
+/** Longest such interval, in ms: few wake-ups for a directory that stays deleted, and a recreated one is found soon. */
 const longestRetryMs = 10_000;
 /** Interval between checks of a file that cannot be watched (sockets on macOS; the system's watches used up), in ms. */
 const blindPollMs = 10_000;
@@ -25,7 +25,7 @@ interface OwnFiles {
   readonly socket: string;
   /** The lock that the process holds now; after a loss, another one. */
   readonly life: LifeLock;
-  /** Whether the links lead to the process by which it is found, if there are any besides these two files. */
+  /** Whether the other links by which the process is found lead to it, if it has any besides these two files. */
   isLinked?(): boolean;
 }
 

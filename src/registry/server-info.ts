@@ -32,7 +32,7 @@ const serverInfoSchema = v.object({
   addresses: v.array(v.string()),
   /** Path before every route, "" for none. */
   base_prefix: v.optional(v.string(), ""),
-  /** Its address for others, behind a proxy; absent: it is not known. */
+  /** Its address for others, behind a proxy; absent: unknown. */
   public_url: v.optional(v.string()),
   /** Whether the server stays when its last session has ended. */
   persist: v.boolean(),

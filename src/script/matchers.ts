@@ -115,7 +115,7 @@ function from(matcher: (...given: never[]) => unknown, message: string): Error {
   return error;
 }
 
-/** Bytes of a name in a file's name, without what stands before and after it. */
+/** Maximum bytes of a name within a file name, without the file name's prefix and suffix. */
 const MAX_SLUG = 80;
 
 /** A name of a file; a longer one ends with a hash of the whole, since sizes and TERMs are at the end. */

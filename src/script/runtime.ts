@@ -14,9 +14,9 @@ import { ORDERS_VARIABLE, type Orders, type ScriptOrders } from "./runner-input.
 import { testModule } from "./testing.ts";
 import { Trace } from "./trace.ts";
 
-/** Interval of looks at whether the `wsh` that started this process was killed, in ms: it cannot pass that on. */
+/** Interval between checks whether the `wsh` that started this process was killed, in ms: it cannot report that. */
 const PARENT_MS = 500;
-/** Most stack frames of a failure that a message shows after its line. */
+/** Maximum stack frames of a failure that a message shows after its line. */
 const MAX_FRAMES = 3;
 
 const orders: Orders = JSON.parse(process.env[ORDERS_VARIABLE] ?? "{}");

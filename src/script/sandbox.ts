@@ -28,7 +28,7 @@ const MAX_PAGES = 2_048;
 /** Longest computation without a wait, in ms. */
 const STACK_BYTES = 512 * 1024;
 const COMPUTE_MS = 5_000;
-/** Most calls that wait for answers at the same time. */
+/** Maximum calls that wait for answers at the same time. */
 const MAX_CALLS = 64;
 
 export async function runSandbox(): Promise<void> {

@@ -10,7 +10,7 @@ import { PrivateList } from "./private-list.ts";
 
 const PrivateSessionSchema = v.object({ id: v.string(), owner: v.optional(OwnerSchema) });
 
-/** Most sessions in the list; the newest stay. */
+/** Maximum sessions in the list; the newest stay. */
 const MAX_SESSIONS = 10_000;
 
 const privateSessions = new PrivateList<v.InferOutput<typeof PrivateSessionSchema>>(

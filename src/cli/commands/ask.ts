@@ -116,7 +116,10 @@ async function ask(instance: Instance, input: OperationInput<"ask">, options: As
   return result;
 }
 
-/** The session to ask in; null: nobody can be reached, and no session is around this command. @throws UsageError, WshError session_not_found */
+/**
+ * The session to ask in; null: nobody can be reached, and this command runs in no session. @throws
+ * UsageError, WshError session_not_found
+ */
 async function sessionOf(instance: Instance, options: AskOptions, isSecret: boolean): Promise<SessionClient | null> {
   if (grantSocket() !== null) return SessionClient.open(instance, GRANTED_PANE);
   if (options.session !== undefined) return SessionClient.open(instance, options.session);

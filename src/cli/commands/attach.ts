@@ -28,7 +28,7 @@ interface AttachFlags {
   readonly last?: boolean;
 }
 
-/** Most names in a message. */
+/** Maximum names in a message. */
 const MAX_NAMED = 6;
 
 export function register(program: Command): void {
@@ -128,7 +128,10 @@ function lastName(instance: Instance, excluded: number | null): string {
   return (running.find(({ id }) => id === last) ?? newest).name;
 }
 
-/** Completes the beginning of a name; any other target is returned unchanged. @throws UsageError if it begins several */
+/**
+ * Completes the beginning of a name; any other target is returned unchanged. @throws UsageError if several
+ * names begin so
+ */
 async function completeName(instance: Instance, given: string): Promise<string> {
   const text = normalName(given);
   const sessions = listSessions(instance);

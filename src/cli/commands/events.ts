@@ -26,9 +26,9 @@ import { localConcealment } from "../session/concealed.ts";
 
 /** Longest single wait for events, in ms: shorter than proxies allow. */
 const WAIT_MS = 25_000;
-/** Most events in one answer. */
+/** Maximum events in one answer. */
 const LIMIT = 1_000;
-/** Errors of another machine's session that asking again does not change. */
+/** Errors of another machine's session that a retry does not change. */
 const finalCodes: ReadonlySet<string> = new Set(["invalid_request", "session_not_found", "machine_not_found"]);
 /** Time before a machine that did not answer is asked again, in ms. */
 const AGAIN_MS = 1_000;

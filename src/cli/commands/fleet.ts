@@ -22,7 +22,7 @@ const PORT = 4222;
 const WSS_PORT = 8443;
 const CLUSTER_PORT = 6222;
 const LAST_PORT = 65_535;
-/** Remaining validity of the servers' certificates from which on renewal is due, in ms. */
+/** Remaining validity of the servers' certificates below which renewal is due, in ms. */
 const RENEW_MS = 60 * 86_400_000;
 
 interface Options {

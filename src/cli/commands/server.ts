@@ -17,7 +17,7 @@ import { complain, printJson, printText } from "../print.ts";
 
 /** Loopback, at a port that the system chooses; `wsh info` shows it. */
 const FREE_PORT = "127.0.0.1:0";
-/** Between tries to restore what failed, in ms: at a login, disks and directories may come late. */
+/** Interval between attempts to restore what failed, in ms: at a login, disks and directories may appear late. */
 const RESTORE_PAUSES_MS = [2_000, 10_000, 30_000, 60_000];
 
 const tlsRules = [

@@ -78,7 +78,7 @@ export function register(program: Command): void {
         const code = await carryOut(instanceOf(command), args, (socket) => ({
           ...{ kind: "test", socket, projects, update, results },
         }));
-        // The runner ends well, and writes no report, when no file has a test.
+        // The runner succeeds, and writes no report, when no file contains a test.
         const isEmpty = code === 0 && !fs.existsSync(report);
         if (isEmpty) complain("no tests: the files call no test(…)");
         if (junit !== undefined && fs.existsSync(report)) {

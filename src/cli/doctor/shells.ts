@@ -12,7 +12,7 @@ import type { Finding } from "./finding.ts";
 const ANSWER_MS = 2_000;
 /** Limit of sessions asked. */
 const MAX_SESSIONS = 50;
-/** Most bytes read of a startup file. */
+/** Maximum bytes read of a startup file. */
 const MAX_FILE = 256 * 1024;
 
 interface Obstacle {

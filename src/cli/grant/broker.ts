@@ -30,14 +30,14 @@ import { Peer, type PeerHandler, type PeerRequest } from "../../wire/peer.ts";
 import { Wire } from "../../wire/socket.ts";
 import { type GrantedPane, type GrantState, grantRequest } from "./rules.ts";
 
-/** Most connections and most unanswered requests: enough for a sandbox, and no flood. */
+/** Maximum connections, and maximum unanswered requests: enough for a sandbox, and no flood. */
 const MAX_PEERS = 32;
 const MAX_REQUESTS = 32;
-/** Most panes that a grant makes. */
+/** Maximum panes that a grant makes. */
 const MAX_PANES = 32;
 /** Number of letters in the directory's name and in the caller's id. */
 const NAME_LETTERS = 8;
-/** Most processes between a hook and the served program. */
+/** Maximum processes between a hook and the served program. */
 const MAX_DEPTH = 32;
 const DIRECTORY = /^grant\.(\d+)\.\w+$/;
 

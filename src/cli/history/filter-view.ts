@@ -103,7 +103,7 @@ export function pageOf(rows: number): number {
   return Math.max(1, rows - OTHER_ROWS);
 }
 
-/** Returns the picture as text for the whole screen, its cursor behind the query. @param isPlain without colours */
+/** Returns the picture as text for the whole screen, with the cursor after the query. @param isPlain without colours */
 export function picture(
   state: FilterState,
   size: { readonly rows: number; readonly cols: number },

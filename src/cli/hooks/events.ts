@@ -15,7 +15,7 @@ import { defined } from "../../protocol/defined.ts";
 
 const text = v.optional(v.fallback(v.optional(v.string()), undefined));
 
-/** Different hosts' names of the same field: Claude Code, Codex and Gemini CLI; Copilot; Cursor. */
+/** Names of the same field in different hosts: Claude Code, Codex and Gemini CLI; Copilot; Cursor. */
 const PayloadSchema = v.object({
   notification_type: text,
   message: text,

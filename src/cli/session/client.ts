@@ -27,7 +27,7 @@ import { grantSocket } from "../grant/sandbox-client.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 
-/** Most checks for the end of a process whose connection is closed, and the interval between them in ms. */
+/** Maximum checks for the end of a process whose connection is closed, and the interval between them in ms. */
 const RELEASE_LOOKS = 10;
 const RELEASE_MS = 20;
 
@@ -344,7 +344,7 @@ function addressAtLink(link: Link, target: string): SessionAddress {
   };
 }
 
-/** Why a session process could not be reached: one that lives may be too busy to accept, which macOS calls refused. */
+/** Why a session process could not be reached: a live one may be too busy to accept, which macOS reports as refused. */
 export function connectFailure(thrown: unknown, socket: string): WshError {
   const error = WshError.from(thrown);
   if (error.code !== "session_not_found" || processState(socket) !== "alive") return error;

@@ -52,7 +52,7 @@ export async function printReady(ready: ExecResult, { json, until = [] }: ExecOp
 
 /** The command's record, at its end or at the end of the wait. */
 export async function untilFinished(session: SessionClient, id: number, signal: AbortSignal): Promise<CommandRecord> {
-  // A wait continues as long as it lasts while another machine is away.
+  // A wait on another machine is short, because it continues for its whole time while that machine is away.
   const max_wait_ms = session.machine === null ? MAX_WAIT_MS : intervals.peerAgain;
   const wait = { any_of: ["command_finished" as const], command_id: id, max_wait_ms };
   while (!signal.aborted) {

@@ -72,7 +72,7 @@ export async function remoteSessions(instance: Instance, only: string | null): P
   return [...(await answers), ...(members.length === 0 ? [] : await sessionsOfFleet(instance, members))];
 }
 
-/** Machines of the fleet of the server here; none if no server runs and none would be in a fleet. */
+/** Machines of the fleet of the server here, which is started if needed; empty outside of a fleet. */
 export async function fleetMachines(instance: Instance): Promise<ServerEntry[]> {
   if (!hasFleet(instance)) return [];
   await startServer(instance);

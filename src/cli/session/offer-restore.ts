@@ -15,7 +15,7 @@ import { confirmed } from "../confirm.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 
-/** Runs before a session is attached to. @throws WshError session_not_running when it crashed and stays so */
+/** Runs before a session is attached to. @throws WshError session_not_running when it crashed and is not restored */
 export async function offerFor(instance: Instance, target: string): Promise<void> {
   const parsed = parseTarget(target);
   const entry = lookUp(listSessions(instance), parsed);

@@ -52,7 +52,7 @@ export async function carryOut(
   }
 }
 
-/** A server that ends is there for a while and answers no more: the pause until the next attempt, in ms. */
+/** Pause until the next attempt, in ms: a server that is ending still exists for a while, but no longer answers. */
 const RETRY_MS = 20;
 
 async function connected(instance: Instance): Promise<WshClient> {

@@ -6,7 +6,7 @@ import { plural } from "../../protocol/plural.ts";
 import { compact } from "./printing.ts";
 import type { Screen } from "./screen.ts";
 
-/** Most rows of a screen in a message, most rows below the cursor, and most characters of each. */
+/** Maximum rows of a screen in a message, rows below the cursor, and characters of each row. */
 const MAX_ROWS = 12;
 const ROWS_AFTER = 4;
 const MAX_ROW = 120;

@@ -1,4 +1,4 @@
-/** How an action ended, for the record of it. */
+/** How an action ended, for its audit record. */
 import { WshError } from "../../protocol/errors.ts";
 
 export interface Outcome {

@@ -23,7 +23,7 @@ export interface McpHttp {
   stop(): Promise<void>;
 }
 
-/** Streams of `subscriptions/listen` at once; the other eras have one for each of their sessions. */
+/** Maximum concurrent streams of `subscriptions/listen`; the other eras have one for each of their sessions. */
 const MAX_LISTENING = 256;
 
 interface ListenerScope {

@@ -13,7 +13,7 @@ import { checkText, runText } from "./shell.ts";
 
 /** Time after which an open question counts as dismissed, in ms. */
 const PATIENCE_MS = 300_000;
-/** Most answers retained per type of prompt. */
+/** Maximum answers retained per type of prompt. */
 const MOST_ANSWERS = 100;
 const promptTypes = ["command", "search", "target", "window-target"] as const;
 

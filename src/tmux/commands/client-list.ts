@@ -41,7 +41,7 @@ export async function clientsOf(run: Run, sessions: readonly Session[]): Promise
   });
 }
 
-/** The session that a client showed before its current one; undefined after it has gone there by other means. */
+/** The session that a client showed before its current one; undefined if it reached the current one by other means. */
 export function lastSession(
   { model, state }: Awaited<ReturnType<Run["load"]>>,
   { name, session }: Pick<TmuxClient, "name" | "session">,
@@ -115,7 +115,7 @@ export async function clientFor(run: Run, named: string | undefined): Promise<Tm
   return chosen;
 }
 
-/** Expands a format about a place and, where it asks for one, the current client. */
+/** Expands a format for a place and, if the format asks for one, the current client. */
 export async function formatWithClient(run: Run, template: string, place: Partial<ResolvedTarget>): Promise<string> {
   const client = template.includes("client_") ? await clientFor(run, undefined).catch(() => null) : null;
   return run.format(template, place, client?.variables);

@@ -111,7 +111,7 @@ async function setOption(run: Run, args: Arguments, isWindow: boolean): Promise<
   else if (scope.kind !== "own") await run.backend.requireOwnSessions(words);
   else {
     const effect = place === null ? null : effectOf(stateWith(state, scope, name, next), name, scope, place);
-    // The operation that carries the option out is asked about instead, where it concerns the same object.
+    // If the option's operation concerns the same object, that operation needs the permission instead.
     const isAsked = effect !== null && (effect.operation === "window.update" || scope.level === "pane");
     if (!isAsked && !isDecoration(name, next)) await run.backend.requireOwn(scope.id, words);
     if (effect !== null) await run.backend.requireAll(effect.operation, effect.input, effect.targets);

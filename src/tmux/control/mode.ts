@@ -245,7 +245,7 @@ export class ControlMode implements ControlClient {
     if (!isOnlyLooking || this.isStale) await this.refresh();
   }
 
-  /** Changes of a line are looked for after the line. */
+  /** Changes by a line are searched for after the line. */
   private changed(): void {
     if (this.isWorking) this.isStale = true;
     else void this.refresh();

@@ -13,7 +13,7 @@ import type { Connection, ConnectionEvents } from "../../wire/connection.ts";
 const HIGH_BYTES = 64 * 1024;
 /** Longest queue of a pane in bytes; its stream is read again below half of it. */
 const QUEUE_BYTES = 256 * 1024;
-/** Most bytes in a line: escapes make up to four times as many. */
+/** Maximum bytes in a line: escapes make up to four times as many. */
 const LINE_BYTES = 8 * 1024;
 
 interface OutputPort {
@@ -43,7 +43,7 @@ export class PaneOutputs {
   /** By target, `@7`. */
   private readonly panes = new Map<string, Pane>();
   private timer: Timer | null = null;
-  /** Longest wait of output in ms until its pane is paused; null: panes are not paused. */
+  /** Longest time that output waits before its pane is paused, in ms; null: panes are not paused. */
   pauseAfterMs: number | null = null;
   isOff = false;
 

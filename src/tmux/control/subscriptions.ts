@@ -3,7 +3,7 @@ import type { Subscription } from "../backend.ts";
 
 /** Interval between two evaluations, in ms. */
 const LOOK_MS = 1_000;
-/** Most subscriptions of a client; further ones are ignored. */
+/** Maximum subscriptions of a client; further ones are ignored. */
 const MOST = 64;
 
 export class Subscriptions {

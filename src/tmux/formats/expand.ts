@@ -34,7 +34,10 @@ export interface FormatScope {
 /** Deepest nesting, as in tmux. */
 const MAX_DEPTH = 100;
 
-/** Most characters that one expansion may read and write in all: a session's process expands formats for any caller. */
+/**
+ * Maximum characters that one expansion may read and write in total: a session's process expands formats for
+ * any caller.
+ */
 const MOST_WORK = 2 * 1024 * 1024;
 
 /** Fixed cost of one `#{…}`, in characters. */

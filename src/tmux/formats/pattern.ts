@@ -4,7 +4,7 @@
  */
 import { RE2JS } from "re2js";
 
-/** Most characters of a text after replacements. */
+/** Maximum characters of a text after replacements. */
 const MOST = 256 * 1024;
 
 /** Whether the whole text matches a shell pattern. */

@@ -28,13 +28,13 @@ import { carryPipe, PIPE } from "./pipe.ts";
 import { Sessions } from "./sessions.ts";
 import { StateFile } from "./state-file.ts";
 
-/** Most hooks of events a minute, and the longest run of each, in seconds. */
+/** Maximum hooks of events per minute, and the longest run of each, in seconds. */
 const EVENTS_A_MINUTE = 600;
 const EVENT_SECONDS = 60;
 
-/** Most bytes that a command reads from a file or a standard input. */
+/** Maximum bytes that a command reads from a file or a standard input. */
 export const MOST_INPUT_BYTES = 64 * 1024 * 1024;
-/** Most characters of output that `run-shell` prints, and of a line in a format. */
+/** Maximum characters of output that `run-shell` prints, and of a line in a format. */
 const MOST_OUTPUT = 16 * 1024 * 1024;
 const MOST_LINE = 64 * 1024;
 /**

@@ -20,7 +20,7 @@ export const PIPE = "WSH_TMUX_PIPE";
 /** Bytes not yet read by the command above which the pane's output waits. */
 const HIGH_BYTES = 1024 * 1024;
 
-/** Time in which a restarted pane is looked for, in ms: a crowded machine takes over a second. */
+/** Longest search for a restarted pane, in ms: a crowded machine takes over a second. */
 const FOLLOW_MS = 3_000;
 
 /** Time for a command whose pipe may no longer exist to end by itself, in ms; then it is killed. */
@@ -32,7 +32,7 @@ const PipeSchema = v.pipe(
   v.object({ pane: v.string(), command: v.string(), reads: v.boolean(), types: v.boolean() }),
 );
 
-/** For kill(2): the process group of this process, which is that of the command, too. */
+/** For kill(2): the process group of this process, which is also the command's. */
 const OWN_GROUP = 0;
 
 /** Ends of a stream after which its command may not continue, in words. */
@@ -118,7 +118,7 @@ export async function carryPipe(
     child.kill();
     throw thrown;
   });
-  /** Follows a pane that is started again: it has a new id, which the state has, also after the pipe's end is asked for. */
+  /** Follows a restarted pane: the state contains its new id, even after the end of the pipe was requested. */
   async function followMovedPane(): Promise<void> {
     const until = Date.now() + FOLLOW_MS;
     do {

@@ -60,7 +60,7 @@ export class Sessions implements Disposable {
     return infos.find(({ windows }) => windows.some(({ panes }) => panes.some(({ id }) => id === pane)));
   }
 
-  /** @throws WshError of the operation, session_not_found, host_unavailable */
+  /** @throws WshError of the operation, session_not_found, session_unavailable */
   async call(operation: string, input: unknown, target: string): Promise<unknown> {
     return this.atOwner(target, async (socket, about) => {
       const { connection } = await this.connect(socket);

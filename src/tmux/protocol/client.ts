@@ -17,7 +17,7 @@ import { DirectOutput } from "./direct-output.ts";
 import { encodeFrame, type Frame, FrameDecoder, FrameError, MAX_DATA_BYTES } from "./frames.ts";
 import { clientFlags, messages, numberAt, packed, textOf, wordsOf } from "./messages.ts";
 
-/** Most bytes of identification that a client sends before its command; its environment is most of them. */
+/** Maximum bytes of identification that a client sends before its command; its environment is most of them. */
 const MOST_IDENTITY_BYTES = 4 * 1024 * 1024;
 const [STDIN, STDOUT, STDERR] = [0, 1, 2];
 /** Number of the stream that reads standard input: 1 and 2 are the outputs. */

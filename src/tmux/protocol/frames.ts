@@ -9,7 +9,7 @@ const PROTOCOL_VERSION = 8;
 const HEADER_BYTES = 16;
 /** Longest frame. */
 const MAX_BYTES = 16_384;
-/** Most bytes of data in a frame. */
+/** Maximum bytes of data in a frame. */
 export const MAX_DATA_BYTES = MAX_BYTES - HEADER_BYTES;
 
 export interface Frame {
