@@ -11,7 +11,8 @@ export class Activity {
   private lastActivityAt: number;
 
   /**
-   * @param onActivity called on every activity @param first the generation before any
+   * @param onActivity called on every activity
+   * @param first the generation before any
    * @param isBehind whether output waits to be read: a delayed process must not mistake that for silence
    */
   constructor(

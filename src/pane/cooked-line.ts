@@ -1,8 +1,8 @@
 /**
- * The line that callers type into a program that reads whole lines. The kernel accepts a limited length and silently
- * drops the rest, on macOS including the Enter, after which the program never gets the line: such input is refused
- * before any of it is sent. Input by people is not counted, since they see where it stops; their Enter ends the line
- * too.
+ * The line that callers type into a program that reads whole lines. The kernel accepts a limited length and
+ * silently drops the rest; on macOS it also drops the Enter, so the program never gets the line. Such input
+ * is refused before any byte is sent. People's input is not counted, since they see where it stops; their
+ * Enter ends the line too.
  */
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";

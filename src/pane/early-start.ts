@@ -1,6 +1,6 @@
 /**
  * Starts a pane's program before the pane is built: the shell reaches its prompt while the emulator is made, which
- * saves 5 ms of a split (m). The program's early output waits here until the pane takes the program over.
+ * saves 5 ms of a split (measured). The program's early output waits here until the pane takes the program over.
  */
 import type { Pty, PtyEvents, PtyExit, PtySpawn } from "../pty/port.ts";
 import { possibleSize } from "./program.ts";
@@ -12,7 +12,8 @@ export interface EarlyStart extends Pick<PaneOptions, "open" | "keyFile"> {
 }
 
 /**
- * @throws WshError when the shell's secret cannot be written; a program that cannot be started fails the pane's start
+ * @throws WshError when the shell's secret cannot be written; if the program cannot be started, the pane's
+ *   start fails instead
  */
 export function startEarly(spawn: PtySpawn, { open, keyFile }: Pick<PaneOptions, "open" | "keyFile">): EarlyStart {
   const earlyOutput: Uint8Array[] = [];

@@ -3,8 +3,8 @@
  * or a partial key. It receives all input except a holder's, and the shell's reports.
  *
  * An editor that has read the start of a paste accepts no line and no question until the paste ends. bash and zsh drop
- * it with the line (Ctrl+C), so it does not affect the next prompt; fish keeps it. A paste that started while a program
- * ran may be that program's, or be read by the editor after the next prompt: it counts for that prompt.
+ * it with the line (Ctrl+C), so it does not affect the next prompt; fish keeps it. A paste that started while a
+ * program ran may be that program's, or the editor may read it after the next prompt: it counts for that prompt.
  */
 
 const PASTE_BEGIN = "\x1b[200~";

@@ -1,7 +1,7 @@
 /**
- * Catches errors of the receivers of a program's output: an error costs one report and is emitted as `crashed`. Most
- * reports occur while the emulator parses; it would rethrow such an error outside any handler, which would end the
- * process with all of its panes.
+ * Catches errors of the receivers of a program's output: an error costs one report and is emitted as
+ * `crashed`. Most reports occur while the emulator parses; it would rethrow the error outside any handler,
+ * and so end the process with all its panes.
  */
 import type { ProgramSink } from "./program.ts";
 

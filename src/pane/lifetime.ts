@@ -1,8 +1,8 @@
 /**
- * How the program of a pane ends, and how it is restarted. It ends on its own, on request (`end`), or for its successor
- * (`restart`); each end but the last is reported once, after the last output. It also releases a program that is held
- * at its start. The owner of the pane decides how long the result of an ended program stays, by the events `exited`,
- * `endReported` and `abandoned`.
+ * How the program of a pane ends, and how it is restarted. It ends on its own, on request (`end`), or for its
+ * successor (`restart`); the first two kinds of end are reported once, after the last output. It also
+ * releases a program that is held at its start. The owner of the pane decides how long the result of an ended
+ * program stays, by the events `exited`, `endReported` and `abandoned`.
  */
 
 import type { Clock } from "../base/clock.ts";

@@ -259,7 +259,8 @@ export class Pane {
   }
 
   /**
-   * Keys of an attached terminal. @param flags the program's modes at that time
+   * Keys of an attached terminal.
+   * @param flags the program's modes at that time
    * @param byAgent the terminal is an AI agent's: its commands are not a person's, in histories and receipts too
    */
   typed(bytes: Uint8Array, flags: PtyFlags | null, byAgent = false): void {

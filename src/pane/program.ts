@@ -169,8 +169,8 @@ export class Program implements ProgramPort {
   }
 
   /**
-   * A person typed: runs `before` before the program's answer is parsed, while the program works on it. A program that
-   * answers with more than an echo is not awaited: it continues, and is better read when it has printed more.
+   * A person typed: runs `before` while the program works on its answer, before that is parsed. A program that answers
+   * with more than an echo is not awaited: it continues, and is better read once it has printed more.
    */
   withAnswer(before: () => void): void {
     const answer = this.isLastOutputEcho ? (this.currentPty?.readAnswer() ?? null) : null;
@@ -209,9 +209,9 @@ export class Program implements ProgramPort {
   }
 
   /**
-   * Until disposed, the program's output blocks after at most a quantum more, as on a stopped terminal. Its end is not
-   * reported before its output.
-   * @returns `pass` lets that many bytes more through
+   * Until the hold is disposed of, the program's output blocks after at most one more quantum, as on a
+   * stopped terminal. The program's end is not reported before its output.
+   * @returns `letThrough` lets that many more bytes through
    */
   holdOutput(): OutputHold {
     const hold = {};
@@ -284,8 +284,8 @@ export class Program implements ProgramPort {
   }
 
   /**
-   * Reports the echo of a key before it is parsed, which takes longer than the rest of its path. Only when no byte
-   * waits for the emulator and no sequence is open.
+   * Reports the echo of a key before it is parsed, since parsing takes longer than the rest of its path. Only
+   * while no byte waits for the emulator and no sequence is open.
    */
   private reportEcho(bytes: Uint8Array): void {
     if (this.aheadBytes === bytes) return;

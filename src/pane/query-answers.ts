@@ -14,13 +14,13 @@ import type { ProgramState } from "./state/classify.ts";
 /** Time between two checks, in ms: a program that asks and reads is seen reading by the second. */
 const CHECK_INTERVAL_MS = 3;
 /**
- * Consecutive checks without output after which an answer is sent even when the kernel does not show a reader (ssh,
- * another user's): about 40 ms. Checks are counted, not time: on a busy machine, output may wait to be read.
+ * Consecutive checks without output after which an answer is sent even if the kernel shows no reader (ssh, another
+ * user's program): about 40 ms. Checks are counted, not time: on a busy machine, output may wait to be read.
  */
 const MAX_QUIET_CHECKS = 13;
 /**
- * The same limit while the kernel shows the program at work: one that waits briefly for a processor does not read. 0.3
- * s.
+ * The same limit while the kernel shows the program at work, 0.3 s: one that waits briefly for a processor
+ * does not read.
  */
 const MAX_WORKING_CHECKS = 100;
 /** Longest wait of an answer while output keeps coming, in ms. */
@@ -45,8 +45,8 @@ export class QueryAnswers implements Disposable {
   private waitingSince = 0;
   private quietChecks = 0;
   /**
-   * Whether the program was seen reading, and has printed nothing since; a shell at its next prompt has reported that
-   * prompt before.
+   * Whether the program was seen reading and has printed nothing since. A shell at its next prompt reports
+   * that prompt first.
    */
   private isReading = false;
   private timer: Disposable | null = null;

@@ -173,8 +173,8 @@ function findExecutable(name: string, path: string): string | null {
 const ULIMIT_UNIT = 512;
 
 /**
- * The program itself, or a small sh before it: one that opens its standard input and execs it, or, with standard output
- * to a file too, one that stays until all output is written.
+ * The program itself, or a small sh in front of it: for a given standard input, sh opens it and execs the
+ * program; for standard output to a file too, sh stays until all output is written.
  */
 export function wrapProgram(
   plan: ShellPlan,
@@ -204,9 +204,9 @@ export function withStdout<P extends { readonly file: string; readonly args: rea
 }
 
 /**
- * tee copies the bytes from a named pipe to the file and the terminal. It survives Ctrl+C, so that the program's last
- * output is kept; past the limit of the file it ends, and the program with it (SIGPIPE). The exit code is the
- * program's, 128+n for a signal.
+ * tee copies the bytes from a named pipe to the file and the terminal. It survives Ctrl+C, so that the
+ * program's last output is kept; at the file's limit tee ends, and the program with it (SIGPIPE). The exit
+ * code is the program's, 128+n for a signal.
  */
 function spoolScript(stdin: { readonly isOurs: boolean } | null): string {
   return [

@@ -1,6 +1,6 @@
 /**
- * Input on its way to a terminal, in the order of all writers' calls. The kernel takes as much as fits; the rest waits
- * here, at most INPUT_LIMIT_BYTES of it, and is offered again soon. A terminal whose child does not read takes nothing:
+ * Input on its way to a terminal, in the order of all writers' calls. The kernel takes as much as fits; the rest, at
+ * most INPUT_LIMIT_BYTES, waits here and is offered again soon. A terminal whose child does not read takes nothing:
  * after INPUT_STALL_MS without progress everything queued is dropped, and every pending write fails.
  */
 
@@ -12,8 +12,8 @@ export const INPUT_LIMIT_BYTES = 4 * 1024 * 1024;
 /** Time without one byte read after which a program counts as not reading its input, in ms. */
 const INPUT_STALL_MS = 5_000;
 /**
- * Pause before input is offered again to a full terminal, in ms; doubled up to the longest while it stays full. The
- * kernel holds ~4 KB of input, so that the shortest pause bounds a paste at ~4 MB/s.
+ * Pause before input is offered again to a full terminal, in ms; doubled up to the longest while it stays
+ * full. The kernel holds ~4 KB of input, so the shortest pause limits a paste to ~4 MB/s.
  */
 const RETRY_FIRST_MS = 1;
 const RETRY_LONGEST_MS = 32;

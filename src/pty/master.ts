@@ -130,8 +130,8 @@ export class Master {
   }
 
   /**
-   * The child has ended: the other side is released, so that the terminal hangs up once no process has it open. Not
-   * before everything that waits was read: call again after each read. Idempotent.
+   * Releases the other side after the child's end, so that the terminal hangs up once no process has it open.
+   * Does nothing while output waits to be read: call it again after each read. Idempotent.
    */
   releaseTerminal(): void {
     if (this.#terminalFd === null || this.#hasEvent(POLLIN)) return;
@@ -154,8 +154,9 @@ export class Master {
   }
 
   /**
-   * Available output, when another thread reads the same terminal: it may take it between a poll and a read, which
-   * would then wait. Its own read may fail with EAGAIN meanwhile. @returns null without output
+   * Reads available output without waiting, since another thread that reads the same terminal may take it
+   * between a poll and a read. That thread's own read may fail with EAGAIN meanwhile.
+   * @returns null without output
    */
   readRemaining(): Uint8Array | null {
     if (this.#isClosed) return null;

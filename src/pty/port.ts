@@ -76,7 +76,8 @@ export interface Pty {
   readonly tty: string | null;
   /**
    * Queues input in order. Resolves when the kernel has taken it.
-   * @throws WshError `input_send_failed` when the child does not read for 5 s, the queue is over its limit, or the PTY is gone.
+   * @throws WshError `input_send_failed`: the child reads nothing for 5 s, the queue is over its limit, or
+   *   the PTY is gone
    */
   write(bytes: Uint8Array): Promise<void>;
   /** A person has typed into it: it is read before others for a while. Runs per key. */

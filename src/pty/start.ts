@@ -18,7 +18,7 @@ export function startFailure({ file }: PtySpawn, cause: unknown): WshError {
 }
 
 /**
- * The error for a child that ended at once; null when that may have been its program's own end: a shell that was given
+ * The error for a child that ended at once; null when that may have been its program's own end: a shell with
  * a command ends with the command's code.
  */
 export function silentStartFailure({ file, args }: PtySpawn, exit: PtyExit): WshError | null {

@@ -4,8 +4,8 @@
  * 0.03 ms, through a thread and back 0.07), takes up to 128 KB in one turn of a flood, and reads no further ahead until
  * more is requested.
  *
- * A terminal that no process has open on the other side hangs up: its stream ends. A new one is tried now and then,
- * since a child may close its terminal and reopen it. Paused or closed, nothing is delivered.
+ * A terminal that no process has open on the other side hangs up: its stream ends. A new one is tried now and
+ * then, since a child may close its terminal and reopen it. A paused or closed reader delivers nothing.
  */
 
 import type { ByteReader } from "../platform/byte-reader.ts";

@@ -38,15 +38,15 @@ const FIRST_RATE = 16 * 1024;
 /** Weight of the newest read in the measured rate. */
 const NEWEST_READ_WEIGHT = 0.3;
 /**
- * Time after a key during which other panes leave the processor to its echo, in ms: longer than a pause within a word.
+ * Time after a key during which other panes leave the processor to the echo, in ms: longer than a pause within a word.
  */
 const TYPED_MS = 250;
 /** Portion of another pane meanwhile: bytes per interval in ms, 0.4 MB a second, more than anyone reads. */
 const TYPING_PORTION_BYTES = 8 * 1024;
 const TYPING_INTERVAL_MS = 20;
 /**
- * The interval until the echo of the last key has arrived: a program whose output is read continues to print, and takes
- * processor time from the program that must echo.
+ * The same interval until the echo of the last key has arrived: a program whose output is read continues to
+ * print, and takes processor time from the program that must echo.
  */
 const AWAITED_ECHO_INTERVAL_MS = 100;
 /** Interval between polls of a terminal whose program has ended, in ms. */

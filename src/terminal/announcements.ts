@@ -2,9 +2,10 @@
  * Sequences by which programs inform their terminal: title, directory, links, clipboard, notifications, progress, shell
  * marks.
  *
- * Owns the last reported title and directory, and the hooks that read them. They outlive the emulator: `installHooks`
- * is called for every new one. Hooks run while a slice is being parsed, so the sink may read `position` but no screen. Titles are
- * cut at `MAX_TITLE` and have no control characters; clipboard writes larger than `MAX_CLIPBOARD` are dropped.
+ * Owns the last reported title and directory, and the hooks that read them. They outlive the emulator:
+ * `installHooks` is called for every new one. Hooks run while a slice is parsed, so the sink may read
+ * `position` but no screen. Titles are cut at `MAX_TITLE` and have no control characters; clipboard writes
+ * larger than `MAX_CLIPBOARD` are dropped.
  */
 import type { Terminal } from "@xterm/headless";
 import type { OuterEffect } from "../protocol/attach.ts";

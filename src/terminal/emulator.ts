@@ -1,9 +1,9 @@
 /**
  * The emulator with its hooks, answers, modes and hot window.
  *
- * Owns xterm. Parsing is synchronous, so events reach the sink while a slice is being parsed: only `position` may be
- * read then. xterm can throw on unusual input; a new one of the same size then replaces it. History and the line count
- * are kept, the screen's contents are moved into history, and the sink is notified.
+ * Owns xterm. Parsing is synchronous, so events reach the sink while a slice is being parsed: only `position`
+ * may be read then. xterm can throw on unusual input: a new instance of the same size replaces it. History
+ * and the line count are kept, the screen's contents are moved into history, and the sink is notified.
  */
 import { Terminal } from "@xterm/headless";
 import { type AnnouncementSink, Announcements } from "./announcements.ts";
@@ -410,8 +410,8 @@ export class Emulator {
 }
 
 /**
- * xterm parses a write that follows input at once: with an empty queue, `write` is synchronous. Otherwise it would wait
- * for a timer, 1 ms a write.
+ * xterm parses a write at once if input precedes it: with an empty queue, `write` is synchronous. Otherwise
+ * each write would wait 1 ms for a timer.
  */
 function parseNow(terminal: Terminal, bytes: Uint8Array): void {
   terminal.input("", true);

@@ -1,7 +1,7 @@
 /**
- * Finds modes that a program left on when it ended, and the output that switches them off: what `reset` would do. The
- * shell's own modes are off while a command runs; settings that people want to last (colours of the palette, tab stops,
- * the cursor's shape) are kept.
+ * Finds modes that a program left on when it ended, and the output that switches them off, as `reset` would.
+ * The shell's own modes are off while a command runs; settings that people want to last (colours of the
+ * palette, tab stops, the cursor's shape) are kept.
  */
 import type { Terminal } from "@xterm/headless";
 import type { ModeTracker } from "./modes.ts";

@@ -181,7 +181,8 @@ export class TerminalModel {
 
   /**
    * Loads saved lines into history, before any output.
-   * @param lines styled text, each ended by CR LF @param first number of the first line
+   * @param lines styled text, each ended by CR LF
+   * @param first number of the first line
    */
   loadLines(lines: Uint8Array, first: number): void {
     this.emulator.loadLines(lines, first);
@@ -244,8 +245,8 @@ export class TerminalModel {
   }
 
   /**
-   * Between two commands of the shell: switches off modes that programs left on, here and for clients. Call from the
-   * sink's `mark`; it happens right after that mark.
+   * Switches off modes that programs left on, here and for clients. Call from the sink's `mark` between two
+   * commands of the shell; it takes effect right after that mark.
    */
   resetModesAfterMark(): void {
     this.emulator.resetModesAfterSlice();
@@ -405,8 +406,8 @@ export class TerminalModel {
   }
 
   /**
-   * Switches off modes that programs left on; call at rest. @returns output for other terminals; null: nothing was left
-   * on
+   * Switches off modes that programs left on; call at rest.
+   * @returns output for other terminals; null: nothing was left on
    */
   resetDisruptiveModes(isEditing: boolean): Uint8Array | null {
     const bytes = this.emulator.resetDisruptiveModes(isEditing);

@@ -69,7 +69,8 @@ const EXTRA_OFF: ReadonlySet<number> = new Set([5, 1007]);
 /** Modes without effect on a screen like this (DECSCLM, DECPFF, DECPEX): stored for programs that query them. */
 const INERT_MODES: ReadonlySet<number> = new Set([4, 18, 19]);
 /**
- * Mode in which the program counts graphemes. People's terminals count in their own way, possibly so without this mode.
+ * Mode in which the program counts graphemes. People's terminals count in their own way, and may count
+ * graphemes without this mode.
  */
 const CLUSTERS = 2027;
 /** Colour scheme changes are reported while a terminal is attached that can report them. */

@@ -1,9 +1,9 @@
 /**
  * Left and right margins (DECLRMM, DECSLRM), which xterm does not implement.
  *
- * Owns the margins that a program has set, read by hooks that leave all effects to xterm. Nothing scrolls or wraps at
- * these margins, and DECRQM does not report them; they only show which column edits begin outside of them and so have
- * no effect.
+ * Owns the margins that a program has set, read by hooks that leave all effects to xterm. Nothing scrolls or
+ * wraps at these margins, and DECRQM does not report them; they only show which column edits have no effect
+ * because they begin outside of them.
  */
 import type { Terminal } from "@xterm/headless";
 

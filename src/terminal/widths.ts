@@ -105,8 +105,8 @@ function isProvider(value: unknown): value is IUnicodeVersionProvider {
 }
 
 /**
- * Widths and joining of graphemes. The addon passes its providers to whatever it is activated on. It unpacks its tables
- * when it is loaded (2 to 4 ms, 1.2 MB): a session that has shown only ASCII does without.
+ * Widths and joining of graphemes. The addon passes its providers to whatever it is activated on. It unpacks
+ * its tables when it is loaded (2 to 4 ms, 1.2 MB): a session that has shown only ASCII does without it.
  */
 function clusterWidths(): IUnicodeVersionProvider {
   if (clusters !== null) return clusters;

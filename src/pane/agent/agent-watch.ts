@@ -6,9 +6,9 @@
  * processes that only inherited the pane's environment. Knowledge belongs to a process and lasts until that process has
  * ended: an agent that was stopped, or waits behind an editor that it started, keeps its state.
  *
- * `output` and `input` run per chunk and per key: they note the time and set one timer. A check scans the foreground
- * group; without an agent it runs only after output, and rarely while the same group holds the terminal. Nothing is
- * polled except an agent that is busy without output.
+ * `noteOutput` runs per chunk and `noteInput` per key: they note the time and set one timer. A check scans
+ * the foreground group; without an agent it runs only after output, and rarely while the same group holds the
+ * terminal. Nothing is polled except an agent that is busy without output.
  */
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -162,8 +162,8 @@ export class AgentWatch {
   }
 
   /**
-   * The agent for which a process of the pane reports; null: a program that is not known as one; undefined: its report
-   * changes nothing.
+   * The agent for which a process of the pane reports; null: the program is no known agent; undefined: its
+   * report changes nothing.
    */
   agentFor(pid: number): string | null | undefined {
     const { port } = this;

@@ -1,7 +1,7 @@
 /**
- * Reads the input box of an agent's screen, by its cursor, which agents place there for input methods even if they hide
- * it, and by the mark before the prompt. Pure. An unreadable box is `absent`, never `empty`: it may hold somebody
- * else's text, and Enter may answer a question.
+ * Reads the input box of an agent's screen. It finds the box by the mark before the prompt and by the cursor,
+ * which agents place there for input methods even if they hide it. Pure. An unreadable box is `absent`, never
+ * `empty`: it may hold somebody else's text, and Enter may answer a question.
  */
 import type { Color, Span } from "../../protocol/screen.ts";
 

@@ -3,10 +3,10 @@
  * its source. The best source decides: the agent's own hooks, then its announcements to the terminal, then whether it
  * prints. Text on the screen is never read.
  *
- * Each source is blind to something. Hooks report no rejected permission and no interrupt: a hook's `needs_input` is
- * over once the person has typed and the agent continues; a hook's `working` is over when the agent got input and
- * rests. A program alone does not show whether it has finished or asks: at rest it is `needs_input`, never `idle` and
- * never `done`.
+ * Each source is blind to something. Hooks report no rejected permission and no interrupt: a hook's
+ * `needs_input` is over once the person has typed and the agent continues; a hook's `working` is over when
+ * the agent got input and rests. Output alone does not show whether an agent has finished or asks: at rest it
+ * is `needs_input`, never `idle` or `done`.
  */
 import type { AgentSource, AgentState } from "../../protocol/agent.ts";
 
@@ -44,8 +44,7 @@ export interface AgentKnowledge {
   /** Start of the current burst of output. */
   readonly burstAt: number;
   /**
-   * Whether the kernel reports that it waits for a key, or hides that; false while it computes or waits for something
-   * else.
+   * Whether it waits for a key, or the kernel hides that; false while it computes or waits for something else.
    */
   readonly isAtRest: boolean;
   /** The command of a child that works although the hooks report rest; null: none does. */

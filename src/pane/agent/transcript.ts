@@ -1,7 +1,7 @@
 /**
  * Reads the transcript that an agent writes of its conversation, in the forms of Claude Code, Codex, Gemini CLI,
- * Copilot and Cursor. The path comes from a hook, so it may name anything: only a regular file of this user, not a
- * link, is opened, at most its end is read, and only text in the form of a message is returned.
+ * Copilot and Cursor. The path comes from a hook, so it may name anything: only a regular file of this user is opened,
+ * never a link, no more than its end is read, and only text in the form of a message is returned.
  */
 import fs from "node:fs";
 import * as v from "valibot";

@@ -1,6 +1,6 @@
 /**
- * Detects that a program asks its user for something and gets no answer: it has waited for input, without output or
- * input, for a while. Checks only while requested; owned by the call that waits for the program.
+ * Detects that a program asks its user for something and gets no answer: for a while it has waited for input, and
+ * neither output nor input came. Checks only while requested; owned by the call that waits for the program.
  */
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -26,7 +26,7 @@ export class AskingDetector implements Disposable {
   private readonly alarm: Alarm;
   private watch: Disposable | null = null;
 
-  /** @param ms how long the program must have waited before `asked` is called, once */
+  /** @param ms how long the program must have waited before `onAsking` is called, once */
   constructor(
     private readonly clock: Clock,
     private readonly observer: StateObserver,

@@ -1,9 +1,9 @@
 /**
- * Shells inside the session's own one that were given a separate secret (docs/protocol.md, Shells inside the shell).
+ * Shells inside the session's own shell that have a separate secret (docs/protocol.md, Shells inside the shell).
  *
- * A child is known from when its secret is issued until its process has ended or has become another program. When its
- * terminal is remote (ssh), the process is the local one that relays it. The secrets are shared with the filter that
- * keeps our marks from clients.
+ * A child is known from the issue of its secret until its process ends or becomes another program. When its
+ * terminal is remote (ssh), the process is the local one that relays it. The secrets are shared with the
+ * filter that keeps our marks from clients.
  */
 import { platform } from "../../platform/platform.ts";
 import type { IntegratedShell } from "../../shell/integration.ts";

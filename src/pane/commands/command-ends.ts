@@ -86,8 +86,8 @@ export class CommandEnds {
   }
 
   /**
-   * Decides whose prompt is shown, by the terminal's mode, once all output is parsed: before that, the mode may be of a
-   * later moment.
+   * Decides by the terminal's mode whose prompt is shown. It waits until all output is parsed: before that,
+   * the mode may belong to a later moment.
    */
   private decidePrompt(shell: ShellLevel, prompted: number): void {
     const { ending } = shell;
@@ -172,8 +172,8 @@ export class CommandEnds {
 }
 
 /**
- * Where an output ends at a D: after all text on the screen, wherever the cursor is; before the characters that zsh has
- * put after an unfinished line, if it reports them (`eol`).
+ * The end of an output at a D: after all text on the screen, wherever the cursor is. If zsh reports the
+ * characters that it has put after an unfinished line (`eol`), the output ends before them.
  */
 function outputEnd(text: TerminalText, { position, params }: ShellMark): TextPosition {
   const { line, index } = position;

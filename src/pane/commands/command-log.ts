@@ -1,12 +1,12 @@
 /**
  * The commands that ran at the shell's prompt: begin, end, result and output of each (docs/protocol.md, Commands).
  *
- * Fed in stream order with the shell's marks, with lines that leave the emulator's hot window, and with the program's
- * end. Only D ends a command (`command-ends.ts`); a prompt without D, while the shell's own group holds the terminal,
- * ends it with exit code null; the program's end ends it with the program's code. Once a mark with the pane's nonce was
- * seen, marks without it only describe the state of a shell inside the running command.
+ * It receives, in stream order, the shell's marks, lines that leave the emulator's hot window, and the program's end.
+ * Only D ends a command (`command-ends.ts`); a prompt without D, while the shell's own group holds the terminal, ends
+ * it with exit code null; the program's end ends it with the program's code. Once a mark with the pane's nonce has
+ * been seen, marks without it only describe the state of a shell inside the running command.
  *
- * A shell inside with a separate secret is a level on top, with its own commands in the same sequence of ids, while the
+ * An inner shell with a separate secret is a level on top. Its commands share the sequence of ids, and the
  * command in which it runs continues below. A mark of a lower level ends the levels above it.
  *
  * Output is the text on screen and in history at the end, between the positions of C and D, including text erased with

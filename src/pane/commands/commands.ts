@@ -1,7 +1,7 @@
 /**
- * Tracks the commands of a pane's program. It owns the command records, the echo of input, the observer of the
- * program's state, the waits, exec and run; the pane feeds it events in stream order: marks and retired lines while a
- * chunk is parsed, then `chunk`. Input is announced before it is written.
+ * Tracks the commands of a pane's program. It owns the command records, the echo of input, the observer of
+ * the program's state, the waits, exec and run; the pane feeds it events in stream order: marks and retired
+ * lines while a chunk is parsed, `noteChunk` after it. Input is announced before it is written.
  */
 
 import { isOnProcessor, readTerminalReader, type TerminalReader } from "../../platform/foreground.ts";
@@ -44,7 +44,8 @@ import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
 import type { Leader, StopMethod } from "./stop.ts";
 
 /**
- * Times of checks whether a running command has replaced the shell, in ms after the previous check: most do so at once.
+ * Delays of the checks whether a running command has replaced the shell, each in ms after the previous one:
+ * most do so at once.
  */
 const SHELL_CHECK_DELAYS_MS = [50, 250, 1_000, 5_000] as const;
 

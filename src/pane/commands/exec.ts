@@ -2,9 +2,10 @@
  * Runs shell commands at the shell's prompt, one after the other, and determines each result (docs/protocol.md,
  * Commands).
  *
- * Only an empty prompt of the pane's own shell is typed into; everything else is refused by name. A step lasts from the
- * C that follows its input to the next D, or to the program's end. A deadline alone never ends a command: the caller
- * chooses what happens then, and a cancelled caller stops waiting, not the command. One exec at a time.
+ * exec types only into an empty prompt of the pane's own shell; it refuses everything else and names it. A
+ * step lasts from the C that follows its input to the next D, or to the program's end. A deadline alone never
+ * ends a command: the caller chooses what happens then, and a cancelled caller stops waiting, not the
+ * command. One exec at a time.
  */
 
 import type { CommandRecord, ExecState, Step, StepResult } from "../../protocol/commands.ts";
@@ -113,8 +114,8 @@ export class Exec {
   }
 
   /**
-   * The result of a command that the caller has followed itself. @param state how an ended command ended, by its
-   * deadline
+   * The result of a command that the caller has followed itself.
+   * @param state how an ended command ended, by its deadline
    */
   async result(record: CommandRecord, state: ExecState, limit: number): Promise<StepResult> {
     if (record.state === "running") return this.results.resultOfRecord({}, "running", record, limit);

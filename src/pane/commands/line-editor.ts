@@ -1,11 +1,11 @@
 /**
  * Asks the shell's line editor for its contents, and types into it only directly after an answer.
  *
- * The screen does not prove a line: it shows text that is not in the line, and the other way round. A private key,
- * bound by our shell integration, asks the editor itself; it answers with a mark that has the pane's nonce. The key is
- * sent only while all other input is held back and the shell reads with nothing unread. All earlier input has been read
- * by then, and nothing can come between the answer and the text typed after it. Keys are numbered, so that a late
- * answer is not mistaken for the answer to a later question.
+ * The screen proves nothing: it may show text that is not in the line, and the line may hold text that is not
+ * shown. A private key, bound by our shell integration, asks the editor itself, which answers with a mark
+ * that has the pane's nonce. The key is sent only while all other input is held back and the shell waits for
+ * input with nothing unread. So nothing can come between the answer and the text typed after it. Keys are
+ * numbered, so that a late answer is not mistaken for the answer to a later question.
  */
 
 import { pause, Wait } from "../../base/deadline.ts";

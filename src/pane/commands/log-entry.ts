@@ -62,9 +62,9 @@ export interface ShellStatus {
 }
 
 /**
- * Parameters of C by which a shell reports whether its own history keeps a command: `history`: `no`, or `later` when
- * only the next C can say (`kept`: 1 or 0); `entry`: 1, its history has grown by one entry. A shell without these
- * parameters has kept the command that it reports with E.
+ * Parameters of C by which a shell reports whether its own history keeps a command. `history`: `no`, or
+ * `later` when only the next C can say (`kept`: 1 or 0). `entry`: 1 if its history has grown by one entry. A
+ * shell without these parameters has kept the command that it reports with E.
  */
 interface ShellHistoryParams {
   readonly history?: string | undefined;

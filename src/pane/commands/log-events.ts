@@ -3,7 +3,7 @@ import type { CommandRecord } from "../../protocol/commands.ts";
 import type { TextPosition } from "../text/text.ts";
 
 export interface CommandLogEvents {
-  /** C: a command started, by a caller or not; then the shell names it. */
+  /** C: a command started, by a caller or not; the shell names it afterwards. */
   started(record: CommandRecord, isRequested: boolean): void;
   named(record: CommandRecord): void;
   /** The shell reports that the command has ended, with its output up to here; final if a prompt follows. */

@@ -1,7 +1,7 @@
 /**
- * Detects that a command left the terminal without echo at the prompt of bash, whose line editor then draws nothing:
- * readline keeps the terminal's flags as commands left them, and follows its echo. The editors of zsh and fish always
- * draw, and restore the echo for commands.
+ * Detects that a command left bash's terminal without echo, so that its line editor draws nothing: readline
+ * keeps the terminal's flags as commands left them, and obeys the echo flag. The editors of zsh and fish
+ * always draw, and restore the echo for commands.
  *
  * At the prompt the flags are the editor's own, so they are read while a command runs. If those show no echo, a private
  * key is pressed at the next prompt: an editor with echo redraws its prompt.

@@ -1,6 +1,6 @@
 /**
  * The line at the shell's prompt in the state that exec needs: shown by the pane's own shell, reported empty by its
- * editor, and protected from all other input. Other text there is refused with its name, or discarded on request.
+ * editor, and protected from all other input. Anything else there is refused by name, or discarded on request.
  */
 
 import type { Clock } from "../../base/clock.ts";

@@ -1,7 +1,7 @@
 /**
- * Explains why a pane's shell will show no prompt, if visible: it has become another program, its startup files run a
- * program that waits, or the terminal has no room for a prompt. Without this check an exec would wait for a prompt as
- * long as a slow start may take.
+ * Explains why a pane's shell will show no prompt, if the reason is visible: the shell has become another
+ * program, its startup files run a program that waits, or the terminal has no room for a prompt. Without this
+ * check, exec would wait for a prompt for as long as a slow start may take.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -12,8 +12,8 @@ import type { StateObserver } from "../state/observer.ts";
 import type { CommandLog } from "./command-log.ts";
 
 /**
- * Wait before the first prompt from which a program counts as an obstacle, in ms: startup files also ask the terminal
- * questions, and read its answers at once.
+ * Wait before the first prompt after which a program counts as an obstacle, in ms: startup files also ask the
+ * terminal questions, but read its answers at once.
  */
 const OBSTACLE_MS = 500;
 

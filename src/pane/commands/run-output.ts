@@ -1,7 +1,7 @@
 /**
- * Output after a run's input: everything new on the normal screen, without the echo of the input and the prompts around
- * it. For shell commands started by the input, it is their own output. The cursor's line of a program that waits for
- * input is its prompt, not output.
+ * Output after a run's input: everything new on the normal screen, without the echo of the input and the
+ * prompts around it. For shell commands started by the input, it is their own output. While a program waits
+ * for input, the cursor's line is its prompt, not output.
  */
 
 import { hidesTypedText, type PtyFlags } from "../../pty/port.ts";

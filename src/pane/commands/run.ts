@@ -35,8 +35,8 @@ const COMMAND_START_MS = 500;
 export interface RunRequest extends Omit<OutputRequest, "input"> {
   readonly input: TypedInput;
   /**
-   * Length of silence that ends the run, even while the program works, in ms; 0 returns at the first activity. Absent:
-   * the usual silence, of a program not known to work.
+   * Silence that ends the run, even while the program works, in ms; 0 returns at the first activity. Absent:
+   * the usual silence, unless the program is known to work.
    */
   readonly timeoutMs?: number | undefined;
   readonly maxWaitMs: number;
@@ -88,7 +88,7 @@ function withoutBlanks(line: string): string {
   return line.replace(/\s+/g, "");
 }
 
-/** Pending runs in one session; `chunk` notifies them of output. */
+/** Pending runs in one session; `noteChunk` notifies them of output. */
 export class Runs {
   private readonly pendingRuns = new Set<Run>();
 
@@ -306,7 +306,7 @@ class Run implements Disposable {
       return;
     }
     const quiet = observer.quietMs();
-    // 0 means the first activity, which `chunk` reports; until then only the deadline ends it.
+    // 0 means the first activity, which `noteChunk` reports; until then only the deadline ends it.
     if (this.silenceMs === 0) this.alarm.set(this.deadline);
     else if (quiet < this.silenceMs) this.alarm.set(Math.min(this.deadline, now + this.silenceMs - quiet));
     else {

@@ -4,10 +4,10 @@
  * Commands sent by exec are always reported: the sender decides about the shell's history. A command that ran in a
  * private session, even if private only at its start or end, is not reported.
  *
- * A shell reports it with C and the following E (zsh, fish), with C alone (bash, if its history has grown by then), or
- * by reporting the history's entry with E, which bash does after D: a command is decided at its start, or else at the
- * next prompt, at the next command, or at the shell's end. A command that the shell omitted as a repetition of a kept
- * one is reported; one that was only indented is not.
+ * A shell reports it with C and the following E (zsh, fish), with C alone (bash, if its history has grown by
+ * then), or with the history's entry in an E after D (bash). So a command is decided at its start, or else at
+ * the next prompt, the next command, or the shell's end. A command that the shell omitted as a repetition of
+ * a kept one is reported; one that was only indented is not.
  */
 
 import type { CommandRecord } from "../../protocol/commands.ts";

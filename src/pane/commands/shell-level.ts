@@ -30,7 +30,7 @@ export class ShellLevel {
   innerPhase: ShellPhase = "none";
   hasVerifiedMarks: boolean;
   /**
-   * Whether another program runs in its process: until that shows a prompt, marks belong to the last line that was run.
+   * Whether its process runs another program: until that shows a prompt, marks belong to the last line that ran.
    */
   isReplaced = false;
   promptStart: TextPosition | null = null;

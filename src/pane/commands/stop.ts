@@ -58,9 +58,9 @@ export async function stopCommand(
   for (let waited = 0; record === null && waited < STOP_MS; waited += RECHECK_MS) {
     record = await orUntil<CommandRecord | null>(ended.promise, { clock, ms: RECHECK_MS }, () => null);
     if (record !== null) break;
-    // A loop of the shell's own continues with its next command: only an interrupt ends it, and each may fall between
-    // two commands. One sent just before the shell handed over the terminal has not reached the command; nor has one
-    // that reached its child before that had become the command.
+    // A loop of the shell itself continues with its next command: only an interrupt ends it, and that may
+    // fall between two commands. It also misses a command that does not have the terminal yet, or that the
+    // shell's child has not become yet.
     const now = port.leader();
     const early = met !== null && now?.pid === met.pid && now.executable !== met.executable;
     met = now;

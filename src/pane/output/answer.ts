@@ -27,9 +27,9 @@ interface Hit {
   bytes: number;
 }
 
-/** A matching line longer than this fraction of the limit (a quarter) is shown around its match only: */
+/** A matching line longer than this fraction of the limit (a quarter) is shown only around its match. */
 const LONG_SHARE = 4;
-/** this many characters before and after the match's start. */
+/** Characters shown of it before and after the match's start. */
 const EXCERPT_BEFORE = 150;
 const EXCERPT_AFTER = 250;
 

@@ -1,6 +1,6 @@
 /**
- * Waits until output that a program has already printed is parsed. The kernel may report that it listens before its
- * output has passed the terminal.
+ * Waits until output that a program has already printed is parsed. The kernel may report that the program
+ * listens before its output has passed through the terminal.
  */
 
 /** Turns of the event loop without output after which none is pending: one may only deliver bytes for the next. */

@@ -78,7 +78,8 @@ export class RawOutputs {
   }
 
   /**
-   * The end is known only after the prompt that follows. @param isMarked whether the shell reported the end, in time
+   * The end is known only after the prompt that follows.
+   * @param isMarked whether the shell reported the end in time
    */
   private noteEnd(id: number, to: number, isMarked: boolean): void {
     const capture = this.openCaptures.find((each) => each.id === id);
@@ -150,8 +151,8 @@ export class RawOutputs {
 }
 
 /**
- * Length of our script's mark that names the command, with its secret, and of the text that fish then sends before a
- * command.
+ * Length of the mark with which our script names the command, with its secret, and of the text that fish
+ * sends after it, before a command.
  */
 function nameMarkLength(bytes: Buffer): number {
   const head = bytes.toString("latin1", 0, MAX_NAME_MARK_BYTES);

@@ -1,6 +1,6 @@
 /**
- * Cuts output where a program begins to draw over what it has drawn, so that a caller that follows the screen sees also
- * what a program shows and replaces in one write. A synchronized update is one picture. Pure.
+ * Cuts output where a program begins to draw over what it has drawn, so that a caller that follows the screen
+ * also sees text that a program shows and replaces in one write. A synchronized update is one picture. Pure.
  */
 
 /** Pieces of one read, which is 4 KB unless the program floods; the rest is not cut. */

@@ -1,6 +1,7 @@
 /**
- * Lines of a command's output beyond what memory keeps, in a file: UTF-8, one line each. A file has no name, so that it
- * ends with the process. It is written in blocks of whole lines, in order; a jump in the numbers means missing lines.
+ * Lines of a command's output beyond what memory keeps, in a file: UTF-8, one line each. A file has no name,
+ * so it disappears with the process. It is written in blocks of whole lines, in order; a jump in the numbers
+ * means missing lines.
  *
  * A spool never stops its command: at its limit, on a full disk or on a slow one it stops taking lines and stores the
  * reason. The spools of a pane share a limit; the oldest output is evicted for the newest. A file that is being read is

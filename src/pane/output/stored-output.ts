@@ -1,7 +1,7 @@
 /**
- * A snapshot of one command's output for a reader: lines with their numbers, from 1, from memory and from the spool.
- * Lines stored nowhere appear as a jump in the numbers, and in `missing`. Read part by part, so that at most a block is
- * in memory; until it is disposed of, the spool stays.
+ * A snapshot of one command's output for a reader: lines with their numbers, from 1, from memory and from the
+ * spool. Lines stored nowhere appear as a jump in the numbers, and in `missing`. It is read part by part, so
+ * at most one block is in memory. The spool stays until the snapshot is disposed of.
  */
 
 import type { RetainedLines } from "../text/retained-lines.ts";

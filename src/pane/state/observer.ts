@@ -1,9 +1,9 @@
 /**
  * Observes a pane's program when that can give a new result: on demand, and for watchers when output pauses.
  *
- * An observation scans /proc unless a shell shows its prompt. So there is none while output flows, none without
- * watchers, and they become rare while nothing changes. `touched` runs per chunk and per input: it notes the time and,
- * for watchers, sets one timer.
+ * An observation scans /proc unless a shell shows its prompt. So there are no observations while output flows
+ * or without watchers, and few while nothing changes. `noteChange` runs per chunk and per input: it notes the
+ * time and, for watchers, sets one timer.
  */
 
 import { Alarm } from "../../base/alarm.ts";

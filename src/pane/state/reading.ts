@@ -10,7 +10,7 @@ export function unreadReason({ state, decidedFrom, relay, foreground, why }: Pro
 }
 
 /**
- * Whether it holds text, and no Ctrl+C, Ctrl+Z or Ctrl+\\, which affect a program that does not read and may end it.
+ * Whether it holds text, and no Ctrl+C, Ctrl+Z or Ctrl+\, which affect a program that does not read and may end it.
  */
 export function isText(bytes: Uint8Array): boolean {
   const acts = bytes.some((byte) => byte === 0x03 || byte === 0x1a || byte === 0x1c);

@@ -1,11 +1,11 @@
 /**
  * Distinguishes the echo of input from output, so that a wait for a text does not end with the text just typed.
  *
- * Input is remembered by line. Its echo is searched for at the cursor's position when it was sent, and if it is not
- * there (type-ahead, several lines at once), at the end of the lines that follow; a found echo is masked by position,
- * as long as that text stands there: a program may print over it. Output is thus hidden only if it repeats, at that very
- * position, the typed text. Passwords are not remembered: a terminal that takes lines without echo shows none. Limited: remembered lines,
- * their length and age, and the number of masks.
+ * Input is remembered by line. Its echo is searched for at the cursor's position when it was sent, and if it
+ * is not there (type-ahead, several lines at once), at the end of the lines that follow; a found echo is
+ * masked by position while its text is there: a program may print over it. So output is hidden only if it
+ * repeats the typed text at that very position. Passwords are not remembered: a terminal that takes lines
+ * without echo shows none. Limited: remembered lines, their length and age, and the number of masks.
  */
 
 import type { Clock } from "../../base/clock.ts";

@@ -138,7 +138,9 @@ export class HeadTail {
     return { head: [...this.head], tail: all.slice(from), omitted: this.droppedLines + from };
   }
 
-  /** Like `kept`, with every line that has not gone to the overflow: the tail may exceed its half by some lines. */
+  /**
+   * Like `retained`, with every line that has not gone to the overflow: the tail may exceed its half by some lines.
+   */
   retainedWithPending(): RetainedLines {
     return {
       head: [...this.head],

@@ -19,7 +19,7 @@ export class PaneText implements TerminalText {
   private readonly offsets = new Float64Array(MAX_REMEMBERED);
   private readonly lineIds = new Float64Array(MAX_REMEMBERED);
   private readonly cols = new Float64Array(MAX_REMEMBERED);
-  /** Chunk ends noted so far; the newest is at (noted - 1) modulo REMEMBERED. */
+  /** Chunk ends noted so far; the newest is at (notedCount - 1) modulo MAX_REMEMBERED. */
   private notedCount = 0;
   /** The cursor's last computed position; null while a chunk with marks is parsed. */
   private cachedCursor: { readonly epoch: number; readonly cell: Position; readonly place: TextPosition } | null = null;
@@ -70,7 +70,7 @@ export class PaneText implements TerminalText {
     this.cachedCursor = null;
   }
 
-  /** Counting characters costs 30 µs (m), and every key asks twice: before it, and after its echo. */
+  /** Counting characters costs 30 µs (measured), and every key asks twice: before it, and after its echo. */
   position(): TextPosition {
     const { cachedCursor } = this;
     const { epoch } = this.terminal;
@@ -225,8 +225,8 @@ export class PaneText implements TerminalText {
   }
 
   /**
-   * Notes a place inside a chunk that was parsed, after a cursor. Its offset is not known; a byte after the one noted
-   * before it is never too late, since what stands between them took at least that.
+   * Notes a place inside a chunk that was parsed, after a cursor. Its offset is unknown; one byte after the
+   * place noted before it is never too late, since the text between them took at least one.
    */
   noteWithin({ line, index }: TextPosition, after: number): number {
     const place = { line, col: this.terminal.transcript.cellAt(line, index) };

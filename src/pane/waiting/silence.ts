@@ -1,7 +1,7 @@
 /**
- * Waits for silence (docs/protocol.md, Silence). The pane reports every activity to `recorded`, which runs per chunk
- * and only counts: one timer for all waits fires when the earliest of them can be over. Every wait ends: with silence,
- * at its deadline, with its owner's signal, with the program, or with the pane.
+ * Waits for silence (docs/protocol.md, Silence). The pane reports every activity to `noteActivity`, which
+ * runs per chunk: one timer for all waits fires when the earliest of them can be over. Every wait ends: with
+ * silence, at its deadline, with its owner's signal, with the program, or with the pane.
  */
 
 import { Alarm } from "../../base/alarm.ts";

@@ -1,11 +1,11 @@
 /**
  * All pending waits of a pane, and the one engine that ends them (docs/protocol.md, Conditions).
  *
- * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle, agent) are judged when output has
- * paused; edge conditions (command_finished, text, regex, bell) at their event, if it came after `since`. The pane
- * reports events to the engine; nothing is polled except, while a wait for a state is pending and output has paused,
- * the facts about it, and the awaited ports. A wait ends exactly once: with its condition, its deadline, its owner's
- * signal, the program's end, or the pane's.
+ * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle, agent) are judged when
+ * output has paused; edge conditions (command_finished, text, regex, bell) at their event, if it came after
+ * `since`. The pane reports events to the engine. Only awaited ports are polled, and, while output has
+ * paused, the facts about an awaited state. A wait ends exactly once: with its condition, its deadline, its
+ * owner's signal, the program's end, or the pane's.
  */
 
 import { Alarm } from "../../base/alarm.ts";
@@ -78,7 +78,7 @@ interface Waiter {
 }
 
 /**
- * Silence after which an unfinished line counts as finished, without evidence that its program waits for input, in ms.
+ * Silence after which an unfinished line counts as finished, in ms, without evidence that its program waits for input.
  */
 const LINE_REST_MS = 300;
 /** The same while its program computes, in ms: on a crowded machine it may be in the middle of a write. */

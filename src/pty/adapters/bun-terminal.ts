@@ -1,7 +1,7 @@
 /**
- * The default adapter. Bun.Terminal opens the terminal and starts the child; then its object is closed and the master
- * descriptor is ours alone: we write, resize, query and signal through it directly, so that input to the child waits
- * for nothing. It is read in turns with all other terminals (turns.ts), as long as the receiver keeps up.
+ * The default adapter. Bun.Terminal opens the terminal and starts the child. Its object is closed afterwards, and the
+ * master descriptor is ours alone: we write, resize, query and signal through it directly, so that input to the child
+ * waits for nothing. It is read in turns with all other terminals (turns.ts), as long as the receiver keeps up.
  *
  * At most QUANTUM_BYTES are delivered and unacknowledged, and the stream reads ahead by no more than its own buffer
  * (128 KB, up to 256 KB on a busy machine); past that nothing is read, the kernel's buffer fills, and the child blocks

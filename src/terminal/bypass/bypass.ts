@@ -1,12 +1,12 @@
 /**
  * Bypassed lines: output of a flood of plain lines that the emulator has not parsed yet.
  *
- * Programs print faster than anyone reads, so most lines of a flood leave the screen and the hot window unread. Plain
- * ones (`plain-line.ts`) are kept here unparsed: the newest, enough to fill the screen and a part of the hot window.
- * Older ones go straight to history, after the emulator's own rows, which these lines push out. The emulator parses the
- * rest when a reader needs it or other output follows (`settle`). Its state is then the same as if it had parsed them
- * all, except for the oldest rows of its buffer, which are void. Invariant: emulator, history and these lines together
- * are the truth; every reader of one settles first.
+ * Programs print faster than anyone reads, so most lines of a flood leave the screen and the hot window
+ * unread. Plain ones (`plain-line.ts`) are kept here unparsed: the newest, enough to fill the screen and a
+ * part of the hot window. Older ones go straight to history, after the emulator's own rows, which these lines
+ * push out. The emulator parses the rest when a reader needs it or other output follows (`settle`). Its state
+ * is then the same as if it had parsed them all, except for the oldest rows of its buffer, which are void.
+ * Invariant: emulator, history and these lines together are the truth; a reader of any of them settles first.
  */
 import type { Terminal } from "@xterm/headless";
 import { HOT_ROWS, type HotWindow, ROWS_ABOVE } from "../history/hot-window.ts";

@@ -1,7 +1,7 @@
 /**
- * Reads lines that show the same on every terminal: printable ASCII, default tab stops, colours, and a line end: CR LF,
- * or CR CR LF, which a file with CR LF line ends produces on a terminal. They begin and end in the default style at the
- * left edge, so that a flood of them can be counted and stored without an emulator (`bypass.ts`).
+ * Reads lines that look the same on every terminal: printable ASCII, default tab stops, colours, and a line end: CR
+ * LF, or CR CR LF, which a file with CR LF line ends produces on a terminal. They begin and end in the default style
+ * at the left edge, so that a flood of them can be counted and stored without an emulator (`bypass.ts`).
  *
  * `measure` decides and counts, once per byte of a flood; `pack` reads a measured line, for the few that are requested.
  * Invariants: `measure` stops at anything it does not recognise, and the emulator takes over from there; the words of a

@@ -1,11 +1,12 @@
 /**
  * Lines that have left the emulator: packed, oldest first.
  *
- * Owns pieces of logical lines in print order: a line is one piece, or several when it is very long. Only the end grows
- * and shrinks (`append`, `truncate`); only the beginning is dropped (`trim`), by logical lines and by bytes. Neither
- * depends on the width, so a narrow terminal drops nothing. Row counts result from wrapping each piece at `cols`; they
- * are cached for one width, recounted when it changes, and affect the display, never retention. The block reports
- * dropped lines once, before they disappear: a consumer that needs their text reads it then; others pay nothing.
+ * Owns pieces of logical lines in print order: a line is one piece, or several when it is very long. Only the
+ * end grows and shrinks (`append`, `truncate`); only the beginning is dropped (`trim`), by logical lines and
+ * by bytes. Neither depends on the width, so a narrow terminal drops nothing. Row counts result from wrapping
+ * each piece at `cols`; they are cached for one width, recounted when it changes, and affect the display,
+ * never retention. The block reports dropped lines once, before they disappear: only a consumer that needs
+ * their text reads it; others pay nothing.
  */
 
 import type { StoredRow } from "../rows/xterm-row.ts";

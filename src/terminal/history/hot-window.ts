@@ -1,12 +1,12 @@
 /**
  * The hot window: the rows that the emulator still holds, joined to the history above them.
  *
- * xterm drops its oldest row silently when its buffer is full. So rows are packed into history before that: the oldest
- * rows of the buffer, up to `boundary`, are already in history, and a slice never scrolls more rows than that
- * (`MAX_SCROLL`). To every reader, rows are either in history or at `boundary` and below, never in both. A marker just
- * above the screen shows how many rows xterm has dropped. Only rows above the screen are packed, and they no longer
- * change; a resize, which reflows them, first takes them back out of history. Logical ids: a row that is not wrapped
- * begins the next line, counted from the last line packed.
+ * xterm drops its oldest row silently when its buffer is full. So rows are packed into history before that:
+ * the oldest rows of the buffer, up to `boundary`, are already in history, and a slice never scrolls more
+ * rows than that (`MAX_SCROLL`). Readers find a row either in history or at `boundary` and below, never in
+ * both. A marker just above the screen shows how many rows xterm has dropped. Only rows above the screen are
+ * packed, and they no longer change; a resize, which reflows them, first takes them back out of history.
+ * Logical ids: a row that is not wrapped begins the next line, counted from the last line packed.
  */
 import type { IBuffer, IMarker, Terminal } from "@xterm/headless";
 import type { Position } from "../marks.ts";

@@ -1,6 +1,6 @@
 /**
- * Plain lines in their printed form, many at a time: a flood costs a copy of its bytes, and a line is read only on
- * request, which never comes for nearly all of them. Never changes.
+ * Plain lines in their printed form, many at a time: a flood costs a copy of its bytes, and a line is read
+ * only on request, as very few ever are. Never changes.
  */
 
 import { isSimpleLine, LineReader, usedCellsOf } from "../bypass/plain-line.ts";

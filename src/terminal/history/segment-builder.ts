@@ -1,10 +1,10 @@
 /**
  * Builds a segment from the rows of one logical line.
  *
- * Owns arrays that every segment reuses: a flood makes a million segments a second. Text is kept as bytes while every
- * cell is one Latin-1 character, and becomes UTF-16 with the first cell that is not. At most `MAX_EXTRAS` different
- * extras are kept for one segment; further ones lose link and underline, not their text. `clear` or `finish` before the
- * next line.
+ * Owns arrays that every segment reuses: a flood makes a million segments a second. Text is kept as bytes
+ * while every cell is one Latin-1 character, and becomes UTF-16 with the first cell that is not. At most
+ * `MAX_EXTRAS` different extras are kept for one segment; further ones lose link and underline, not their
+ * text. Call `clear` or `finish` before the next line.
  */
 import type { LinkTable } from "../rows/hyperlinks.ts";
 import { extraAt } from "../rows/row-text.ts";

@@ -2,8 +2,8 @@
  * The pictures of a view, as its pane's process sends them to a terminal, stored for the terminals that show the view
  * here.
  *
- * Invariant: their size is limited as for a pane; the oldest is dropped. Ids are those of the process that created
- * them: random ones of 16 million.
+ * Invariant: their size is limited as for a pane; the oldest is dropped. Ids are those of the process that
+ * created them: random numbers out of 16 million.
  */
 import { MAX_PANE_BYTES } from "./budget.ts";
 import { PictureCommand } from "./command.ts";

@@ -100,8 +100,8 @@ export class PanePictures implements PictureSource {
   }
 
   /**
-   * Drops the image without a number that another one is about to cover from the same cell: otherwise a film would keep
-   * all its frames.
+   * Drops an image without a number when another one is about to cover it from the same cell: otherwise a
+   * film would keep all its frames.
    */
   private forgetCovered(row: StoredRow, x: number, { cols, rows }: PictureSize): void {
     const begins = placeholderAt(row, x);

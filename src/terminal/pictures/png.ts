@@ -10,8 +10,8 @@ const RGBA = 6;
 /** Maximum colours of a palette. */
 export const MAX_PALETTE = 256;
 /**
- * Maximum distinct colours; further ones are reduced to three bits of red and green and two of blue: 1,024, as in
- * xterm.
+ * Maximum distinct colours; further ones are reduced to three bits of red and green and two of blue: 1,024 in
+ * all, as in xterm.
  */
 const MAX_EXACT = 768;
 const COARSE = 0xe0_e0_c0;

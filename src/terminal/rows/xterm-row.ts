@@ -96,7 +96,8 @@ export function storedRow(buffer: IBuffer, y: number): StoredRow {
 
 /**
  * Moves a buffer's cursor, whichever buffer is shown.
- * @param y row of the screen @param x column; as many as there are columns: the next character begins a row
+ * @param y row of the screen
+ * @param x column; equal to the number of columns: the next character begins a row
  */
 export function placeCursor(buffer: IBuffer, y: number, x: number): void {
   if (isStoredBuffer(buffer)) Object.assign(buffer._buffer, { x, y });

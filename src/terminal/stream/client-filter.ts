@@ -2,9 +2,9 @@
  * Decides from their bytes which escape sequences clients never receive.
  *
  * A query is answered once, by the session process: a terminal that received it would answer too, and its answer would
- * be typed into the program. So every sequence is removed that makes any terminal answer, print to a printer, or change
- * its window. Sequences pass that draw as the emulator does, or set modes that it supports (`outer-state.ts`). Sources:
- * XTerm Control Sequences; the kitty protocols; VT510 manual (reports).
+ * be typed into the program. So the filter removes every sequence that makes any terminal answer, print to a printer,
+ * or change its window. It passes sequences that draw as the emulator does, or set modes that it supports
+ * (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty protocols; VT510 manual (reports).
  */
 
 import type { OuterEffect } from "../../protocol/attach.ts";
@@ -25,9 +25,10 @@ export interface Sequence {
 }
 
 /**
- * `stop`: kept, and the slice ends with it (marks of foreign shell integration). `own`: the same, but removed: our own
- * mark, or a sequence for which the emulator itself decides what clients get (`completions.ts`; sixel graphics become a
- * picture there). `picture`: a command of kitty's graphics protocol, which neither gets (`pictures`).
+ * `stop`: kept, and the slice ends with it (marks of foreign shell integration). `own`: the same, but
+ * removed: our own mark, or a sequence for which the emulator itself decides what clients get
+ * (`completions.ts`; sixel graphics become a picture there). `picture`: a command of kitty's graphics
+ * protocol, which only `pictures/` gets.
  */
 export type Verdict = "keep" | "cut" | "stop" | "own" | "picture";
 

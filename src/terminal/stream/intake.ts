@@ -1,10 +1,10 @@
 /**
  * Output on its way into the emulator.
  *
- * Owns the queue of writes, the unfinished tail, and the clock: `offset`, the output bytes parsed, counted from the pane's first number. Writes are parsed in
- * order, at once, chunk by chunk; every chunk ends at rest and is reported after it was parsed. Long output is parsed in
- * portions with the event loop in between. At the limit: an unfinished sequence waits up to `MAX_TAIL` bytes and is then
- * passed on, with `whenAtRest` waiting for its end.
+ * Owns the queue of writes, the unfinished tail, and the clock: `offset`, the output bytes parsed, counted from the
+ * pane's first number. Writes are parsed in order, at once, chunk by chunk; every chunk ends at rest and is reported
+ * once parsed. Long output is parsed in portions with the event loop in between. At the limit: an unfinished sequence
+ * longer than `MAX_TAIL` bytes is passed on, and `whenAtRest` waits for its end.
  */
 
 import { type Classifier, isPicture } from "./client-filter.ts";
@@ -123,8 +123,8 @@ export class Intake {
   }
 
   /**
-   * Parses pending writes; synchronous until a portion is used up. A flood that is read at the speed of parsing arrives as one
-   * chain of promises, in which the event loop never runs: so portions span writes.
+   * Parses pending writes; synchronous until a portion is used up. A flood that is read as fast as it is
+   * parsed arrives as one chain of promises, in which the event loop never runs: so portions span writes.
    */
   private async runQueue(): Promise<void> {
     this.isRunning = true;
@@ -210,7 +210,7 @@ export class Intake {
     return this.tail.length > 0 ? bytes.length : position;
   }
 
-  /** The text that replaces a picture is parsed, and sent to clients at `at`. */
+  /** Parses the text that replaces a picture, and sends it to clients at `offset`. */
   private insertPicture(text: string, end: number, offset: number, edits: Edit[]): void {
     const drawn = this.port.convertPicture(text);
     // Without the terminator, a character after the command would join the previous one.

@@ -148,9 +148,9 @@ function isDigit(byte: number | undefined): boolean {
 }
 
 /**
- * Whether an escape sequence may reach terminals. Rejects 7- or 8-bit controls, double-size lines, single shifts, locks
- * of displayed text, shifts of the right half of a code that UTF-8 does not have. `ESC % @`, which leaves UTF-8,
- * becomes `ESC % G`, in place: both reset the emulator's set.
+ * Whether an escape sequence may reach terminals. Rejects 7- or 8-bit controls, double-size lines, single
+ * shifts, locks of displayed text, and shifts of the right half of a code table, which UTF-8 does not have.
+ * `ESC % @`, which leaves UTF-8, becomes `ESC % G`, in place: both reset the emulator's set.
  */
 export function passesEscape(bytes: Uint8Array, start: number, end: number): boolean {
   const final = bytes[end - 1] ?? 0;

@@ -1,7 +1,7 @@
 /**
- * The bounds of sequences and characters, byte for byte as the emulator reads them. Pure; `slice-scanner.ts` walks the
- * stream with it. Only `quieten` writes: it replaces, in place, bytes that the emulator would read differently from
- * other terminals.
+ * The bounds of sequences and characters, byte for byte as the emulator reads them. Pure; `slice-scanner.ts`
+ * walks the stream with it. Only `neutralize` writes: it replaces, in place, bytes that the emulator would
+ * read differently from other terminals.
  */
 import type { SequenceKind } from "./client-filter.ts";
 
@@ -36,8 +36,8 @@ export function sequenceKind(c: number): SequenceKind {
 }
 
 /**
- * The emulator would end some string sequences at the first character beyond ASCII and print the rest of them, and
- * print all of a title in screen's form.
+ * Replaces text that the emulator would print: the rest of some string sequences after the first character
+ * beyond ASCII, and all of a title in screen's form.
  */
 export function neutralize(bytes: Uint8Array, body: number, end: number, kind: SequenceKind): void {
   if (kind === "title") bytes.fill(0, body, end);

@@ -345,8 +345,8 @@ export class SliceScanner {
   }
 
   /**
-   * A byte inside a sequence that ends it without effect: returns that end, -1 when it is missing. The emulator ignores
-   * an invalid byte: it becomes NUL, and the sequence continues.
+   * Handles a byte that ends a sequence without effect: returns that end, -1 when it is missing. The emulator
+   * ignores an invalid byte: it becomes NUL, and the sequence continues.
    */
   private scanInterruption(bytes: Uint8Array, offset: number): number {
     const c = bytes[offset] ?? 0;
