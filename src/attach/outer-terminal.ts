@@ -1,7 +1,7 @@
 /**
- * The person's terminal: its size, its input and output, and its restoring. It is opened again by its path, so that
- * non-blocking reads and writes apply to descriptors of our own: the shell shares ours and would keep that mode.
- * Whatever ends the process short of SIGKILL, the terminal is restored.
+ * The person's terminal: its size, its input and output, and how it is restored. It is opened again by its
+ * path, so that non-blocking reads and writes apply to descriptors of our own: the shell shares ours and
+ * would keep that mode. The terminal is restored whatever ends the process, except SIGKILL.
  */
 import fs from "node:fs";
 import tty from "node:tty";
@@ -129,9 +129,9 @@ export class OuterTerminal {
   }
 
   /**
-   * Takes the terminal back after the process was continued. Without an earlier `giveBack`, it stopped without warning,
-   * and the screen is left to be rendered over. In the background the system stops the process here until it returns to
-   * the foreground.
+   * Takes the terminal back after the process was continued. Without an earlier `handOver`, it had stopped
+   * without warning, and the screen is left to be rendered over. In the background the system stops the
+   * process here until it returns to the foreground.
    */
   takeBack(): void {
     this.raw?.enter();
@@ -166,9 +166,9 @@ export class OuterTerminal {
   }
 
   /**
-   * Waits for the last bytes, then restores the terminal. One that takes no output (its process is stopped, the network
-   * is down) is awaited, since nothing else would restore it when it resumes; a signal or the terminal's end stops the
-   * wait.
+   * Waits for the last bytes, then restores the terminal. A terminal that takes no output (its process is
+   * stopped, the network is down) is awaited, since nothing else would restore it when it resumes; a signal
+   * or the terminal's end stops the wait.
    * @returns whether it has taken everything
    */
   async restore(): Promise<boolean> {

@@ -14,7 +14,9 @@ import { computeWidths, type OuterWidths, parseReportedColumn, widthQuestions } 
 
 /** Foreground, background, cursor colour; kitty's keyboard flags; pixels of a cell. */
 const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[?u\x1b[16t";
-/** DECRQM of paste events, which come with images; XTGETTCAP of RGB and Co; DECRQSS of a colour that only a true-colour terminal keeps. */
+/**
+ * DECRQM of paste events, which come with images; XTGETTCAP of RGB and Co; DECRQSS of a colour that needs true colour.
+ */
 const DEPTH_QUESTIONS = "\x1b[?5522$p\x1bP+q524742;436f\x1b\\\x1b[38;2;1;2;3m\x1bP$qm\x1b\\\x1b[m";
 /** Kitty's graphics protocol: a pixel that is not stored. */
 const GRAPHICS_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\";

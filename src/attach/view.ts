@@ -1,7 +1,7 @@
 /**
- * How an attached terminal shows its session. The session process sends either the program's own bytes, which pass
- * unchanged, or pictures, of which the changes are rendered. This side keeps the last picture and resets the terminal
- * between the two modes.
+ * How an attached terminal shows its session. The session process sends either the program's own bytes, which
+ * pass unchanged, or pictures, whose changes are rendered here. This side keeps the last picture and resets
+ * the terminal between the two modes.
  */
 import * as v from "valibot";
 import { type Frame, type FrameEvents, MAX_SCROLLED } from "../protocol/frame.ts";
@@ -72,7 +72,7 @@ export class SessionView {
   }
 
   /**
-   * The terminal has cut or wrapped its contents, even if it is back at its former size before anything was rendered.
+   * The terminal has cut or wrapped its contents, even if it regains its former size before anything is rendered.
    * @returns its size now
    */
   resized(): Size {

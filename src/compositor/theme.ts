@@ -1,6 +1,6 @@
 /**
- * The styles of wsh's own elements, by role (`src/protocol/theme.ts`). They are set when a process starts, before anything
- * is drawn, and when the settings change; a style without colours uses those of its background.
+ * The styles of wsh's own elements, by role (`src/protocol/theme.ts`). They are set when a process starts,
+ * before it draws, and when the settings change; a style without colours uses those of its background.
  *
  * A terminal with NO_COLOR gets them without colours (`withoutColors`): cells of wsh differ from a program's by their
  * style, which is one of these objects.

@@ -1,9 +1,9 @@
 /**
  * A window as one grid: its panes side by side, the titled lines between them, and floating panes in frames above.
  *
- * Invariants: every cell is a pane's or a line's; a pane's picture of another size than its place is cut or filled up,
- * never moved; an unchanged row stays the same object, so that two pictures are compared quickly. `place` runs when the
- * layout, the active pane or a label changes, `grid` once per picture.
+ * Invariants: every cell is a pane's or a line's; a picture whose size differs from its pane's is cut or
+ * filled up, never moved; an unchanged row stays the same object, so that two pictures are compared quickly.
+ * `setPlacement` runs when the layout, the active pane or a label changes, `grid` once per picture.
  */
 import { blankRow, type Cell, type Grid, type GridCursor, type Row } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
@@ -214,7 +214,7 @@ function cursorInPane(box: Rectangle, picture: Grid | null): GridCursor {
   return { ...cursor, row, col: box.col + Math.min(cursor.col, box.cols - 1), visible: cursor.visible && inside };
 }
 
-/** Like lineCells, including the text of the lines. */
+/** Like makeLineCells, including the text of the lines. */
 function makeTitledLines(placement: WindowPlacement, ascii: boolean): (row: number, from: number, to: number) => Row {
   const cells = makeLineCells(placement, ascii);
   const titled = placement.panes.flatMap(({ box, label }) =>
@@ -235,7 +235,7 @@ function makeTitledLines(placement: WindowPlacement, ascii: boolean): (row: numb
   };
 }
 
-/** Returns what gives the cells of lines in part of a row. */
+/** Returns a function that makes the cells of lines in part of a row. */
 function makeLineCells(placement: WindowPlacement, ascii: boolean): (row: number, from: number, to: number) => Row {
   const { size, lines, synchronized } = placement;
   const isActive = findActiveLines(placement);

@@ -11,8 +11,8 @@ export class CallerShares {
   constructor(private readonly limits: { readonly clients: number; readonly waiters: number }) {}
 
   /**
-   * Answers a token's request, within its limit: most requests that take long are waits. @throws WshError
-   * resource_limit_reached
+   * Answers a token's request, within its limit: most long requests are waits.
+   * @throws WshError resource_limit_reached
    */
   async answer(request: PeerRequest, act: () => Promise<unknown>): Promise<unknown> {
     const share = shareOf(request);

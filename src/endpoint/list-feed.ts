@@ -1,8 +1,9 @@
 /**
- * Keeps servers' lists correct without polling the session. A watching server has an info of the session. On the first
- * change after that the watchers are sent `stale`, once for any number of changes; a server that lists then asks. When
- * nothing has changed for a second and the state will last, the watchers get the new info unasked, so that a list need
- * not ask. `changed` runs per chunk and per input. Without watchers nothing is sent and no timer runs.
+ * Keeps servers' lists correct without polling the session. Each watching server has an info of the session.
+ * The first change after that sends the watchers `stale`, once for any number of changes; a server asks when
+ * it lists sessions. When nothing has changed for a second and the state will last, the watchers get the new
+ * info unasked, so that a list need not ask. `changed` runs per chunk and per input. Without watchers nothing
+ * is sent and no timer runs.
  */
 
 import { Alarm } from "../base/alarm.ts";

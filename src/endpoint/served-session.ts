@@ -94,8 +94,8 @@ export interface ServedSession {
   /** Updates `session.info()`: asks the sources of views. */
   refresh(): Promise<void>;
   /**
-   * Handles a request between processes (`peer.…`), except those that the socket handles itself. @throws WshError
-   * unknown_method
+   * Handles a request between processes (`peer.…`), except those that the socket handles itself.
+   * @throws WshError unknown_method
    */
   handlePeerRequest(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** A signal from outside ends the session: its stored state is updated and kept. */

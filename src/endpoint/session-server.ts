@@ -1,6 +1,6 @@
 /**
- * A session's socket: accepts peers, answers their requests, and sends them streams and events. Peers that connect before the session is
- * ready wait for their hello.
+ * A session's socket: accepts peers, answers their requests, and sends them streams and events. Peers that
+ * connect before the session is ready wait for the hello.
  */
 import * as v from "valibot";
 import type { Binding } from "../keys/bindings.ts";

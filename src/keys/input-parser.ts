@@ -38,7 +38,7 @@ interface DecodedInput {
 }
 
 /**
- * A text of several lines that is to be submitted as one is a paste, where the program has asked for pastes.
+ * Several lines to be submitted as one text are a paste if the program has asked for pastes.
  * @throws WshError invalid_request (base64), payload_too_large, unknown_key
  */
 export function decodeInput(typing: InputRequest, modes: InputModes): DecodedInput {
@@ -58,7 +58,7 @@ export function decodeInput(typing: InputRequest, modes: InputModes): DecodedInp
 }
 
 /**
- * Those of the same rules that are independent of the program's modes.
+ * Checks the rules that do not depend on the program's modes.
  * @throws WshError invalid_request (base64), unknown_key
  */
 export function requireTypable({ data, encoding, keys = [] }: Pick<InputRequest, "data" | "encoding" | "keys">): void {

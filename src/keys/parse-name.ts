@@ -1,6 +1,6 @@
 /**
- * Parses key names that people and agents write; the error for an unknown one offers similar names. Apart from
- * names.ts, which the page loads: it parses only names of its own, and needs no errors.
+ * Parses key names that people and agents write; the error for an unknown one offers similar names. Separate
+ * from names.ts, which the page loads: the page parses only its own names, and needs no errors.
  */
 import { editDistance } from "../protocol/edit-distance.ts";
 import { WshError } from "../protocol/errors.ts";

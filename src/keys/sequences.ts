@@ -1,5 +1,5 @@
 /**
- * The meaning of the CSI and SS3 sequences of a terminal's keyboard: the inverse of the tables of keys-encode, and the
+ * The meaning of the CSI and SS3 sequences of a terminal's keyboard: the inverse of the tables of encode.ts, and the
  * forms of terminals that differ from xterm (rxvt, the Linux console, VT220 function keys, kitty, modifyOtherKeys).
  *
  * Pure. Invariants: a sequence that is not a key never gets a key's name, and one key has one name in all its encodings

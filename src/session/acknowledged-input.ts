@@ -1,7 +1,7 @@
 /**
- * Acknowledged input of pages, by numbers: a piece whose number was already received from the same client is ignored.
- * The numbers outlive connections, for the newest clients. A crash of the process loses them: then the record's name
- * changes, so clients see that acknowledgements are lost and that they must not send again.
+ * Acknowledged input of pages, by numbers: a piece whose number was already received from the same client is
+ * ignored. The numbers outlive connections, for the newest clients. A crash of the process loses them and
+ * changes the record's name, so clients see that acknowledgements are lost and that they must not send again.
  */
 
 /** Limit of remembered clients: each is a tab that typed here. */

@@ -1,10 +1,10 @@
 /**
- * The paste buffers that a session sees: texts copied in copy mode, by programs (OSC 52), and over the API. All
- * sessions of an instance share them, in files. Copies in a private session stay in its memory, and only it sees them;
- * it reads the shared ones, and changes none of them.
- * At the limits, the oldest are removed first, those without a given name before the others, and those of AI agents
- * before all of them. An agent's new one removes that agent's, then those of other agents, whose names cost nothing, and
- * no one else's: without any of these, the limits are exceeded by the new one.
+ * The paste buffers that a session sees: texts copied in copy mode, by programs (OSC 52), and over the API.
+ * All sessions of an instance share them, in files. Copies in a private session stay in its memory, and only
+ * it sees them; it reads the shared ones, and changes none of them. At the limits, the oldest buffers are
+ * removed first: those of AI agents before all others, and those without a given name before named ones. An
+ * agent's new buffer removes that agent's own, and next those of other agents, whose names cost nothing, but
+ * no one else's: if none of these exist, it exceeds the limits.
  */
 import type { BufferFiles, BufferHead, StoredBuffer } from "../instance/buffer-files.ts";
 import type { Caller } from "../protocol/caller.ts";
@@ -86,8 +86,8 @@ export class PasteBuffers {
   }
 
   /**
-   * A program, or the user of a terminal, has copied a text. An empty or overlong one is ignored, and any while nothing can
-   * be written.
+   * Stores a text that a program, or the user of a terminal, has copied. Ignores an empty or overlong text,
+   * and any text while nothing can be written.
    */
   storeCopy({ base64, agent }: ClipboardCopy): void {
     const text = Buffer.from(base64, "base64").toString();
@@ -102,8 +102,8 @@ export class PasteBuffers {
   }
 
   /**
-   * @param name absent: the newest copy without a given name; for callers that are no AI agent, of those that no AI agent
-   * has made, since an agent could otherwise choose what a person pastes, prints or deletes next
+   * @param name absent: the newest copy without a given name; for callers other than AI agents, the newest that no AI
+   *   agent made, since an agent could otherwise choose the text that a person pastes, prints or deletes next
    * @throws WshError buffer_not_found
    */
   get(name: string | undefined, by: Caller): PasteBuffer & { readonly text: string } {

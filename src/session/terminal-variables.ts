@@ -1,9 +1,9 @@
 /**
- * Variables that the last attached terminal has brought, which locate the person's agents and screens. They remain
+ * Variables that the last attached terminal brought: they locate the person's agents and screens. They remain
  * after it detaches. Pure.
  *
  * Invariant: a variable that the terminal lacks has no value (null), and every value that a program of the session may
- * have got from here is remembered, up to a limit: only such a value is ever replaced in a running shell.
+ * have got from here is remembered, up to a limit: in a running shell, only a remembered value is ever replaced.
  */
 
 /** Values remembered of each variable. */

@@ -171,8 +171,9 @@ export class Viewers {
   }
 
   /**
-   * Opens a view at one terminal, the one in use, or the next one. @returns the terminals that opened it @throws
-   * WshError
+   * Opens a view at one terminal, the one in use, or the next one.
+   * @returns the terminals that opened it
+   * @throws WshError
    */
   async openView(view: OpenedView, client?: number): Promise<number> {
     const terminals = this.terminalsOfPeople;

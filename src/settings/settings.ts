@@ -92,9 +92,9 @@ export interface SettingSources {
 }
 
 /**
- * The settings of an instance. WshError invalid_setting, with `key` for a wrong setting, and `file` and `line` for a
- * wrong file. A file that was named (--config, WSH_CONFIG) must exist; the one at the default path may be unreadable
- * for us.
+ * The settings of an instance. A file that was named (--config, WSH_CONFIG) must exist; the one at the
+ * default path may be unreadable for us.
+ * @throws WshError invalid_setting, with `key` for a wrong setting, and `file` and `line` for a wrong file
  */
 export function loadSettings(instance: Instance, sources: SettingSources): LoadedSettings {
   const path = instance.configFile;

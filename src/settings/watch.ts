@@ -1,8 +1,8 @@
 /**
- * Watches config.toml: its directory and, for a link, that of the target, since editors replace files. If the directory
- * does not exist, the one above it is watched. Nothing else wakes the process, except at the kernel's limits of watches
- * (Linux: 128 processes of an account): then the file is looked at from time to time, until a watch is free. For a file
- * whose changes no system reports, `wsh config reload` reads it again.
+ * Watches config.toml: its directory and, for a link, that of the target, since editors replace files. If the
+ * directory does not exist, the one above it is watched. Nothing else wakes the process, except at the
+ * kernel's limits of watches (Linux: 128 processes of an account), where the file is checked from time to
+ * time until a watch is free. For a file whose changes no system reports, `wsh config reload` reads it again.
  */
 import fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";

@@ -55,7 +55,7 @@ export function execInput(command: string, shell: ShellKind, options: PromptMode
 
 /**
  * Commands of words, joined by operators, that fish can parse: fish's editor keeps a line that does not parse instead
- * of running it, and much that other shells take does not parse there ($?, x=1, a `break` outside a loop).
+ * of running it, and much that other shells accept does not parse in fish ($?, x=1, a `break` outside a loop).
  */
 const fishCommands = (() => {
   const word = `(?:[\\w./:,@%+=~-]|\\$[A-Za-z_]\\w*|'[^'\\\\]*'|"[^"\\\\$]*")+`;

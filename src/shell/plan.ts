@@ -202,8 +202,8 @@ function injected(kind: ShellKind, login: boolean, facts: ShellFacts): Injection
       const script = `${scriptsDir}/${integrationNames.bash}`;
       set.WSH_SHELL_INJECT = "interactive";
       if (!login) return { args: ["--rcfile", script], set, unset: [] };
-      // In posix mode an interactive shell reads $ENV, also as a login shell. The script corrects values that bash then
-      // presets differently, unless they were inherited.
+      // In posix mode an interactive shell reads $ENV, also as a login shell. The script corrects values that
+      // bash presets differently in that mode, unless they were inherited.
       const presets = [env.HISTFILE === undefined ? "histfile" : "", env.MAILCHECK === undefined ? "mailcheck" : ""];
       set.WSH_SHELL_INJECT = ["login", ...presets.filter((preset) => preset !== "")].join(" ");
       if (env.ENV !== undefined) set.WSH_SHELL_ENV = env.ENV;

@@ -29,8 +29,8 @@ export function typedLine(command: string, shell: TypedShell, nonce: string): st
   const mark = (status: string): string => `printf '\\033]633;T;%s;%s%s\\007' ${status} ${halves}`;
   // The text sees the status of the command before it. Closed error output keeps `set -x` from showing our part.
   const begin = `(s=$?; ${mark("b")}; exit $s) 2>/dev/null`;
-  // An error in the text of eval, a special builtin, ends the whole line in dash unless command runs it; in zsh, where
-  // command runs only files, KEYBOARD_HACK is always set, and empty unless used.
+  // eval is a special builtin: in dash an error in its text ends the whole line unless `command` runs it. In
+  // zsh `command` runs only files; there KEYBOARD_HACK is always set, and empty unless used.
   return ` ${begin}; \${KEYBOARD_HACK-command} eval ${quoteSh(text)}; { ${mark('"$?"')}; } 2>/dev/null`;
 }
 

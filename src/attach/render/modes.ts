@@ -161,9 +161,9 @@ export function cursorStyle(cursor: GridCursor, isChosen: boolean): string {
 }
 
 /**
- * Resets state that a passed-through program may have left: margins, origin, insert mode, charsets, attributes.
- * Wrapping is off while rendering, so that a character which the terminal draws wider than we expect cannot scroll the
- * screen.
+ * Resets state that a passed-through program may have left: margins, origin, insert mode, charsets,
+ * attributes. Wrapping is off while rendering, so that a character that the terminal draws wider than we
+ * expect cannot scroll the screen.
  */
 export const renderingReset =
   "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7l\x1b[m";
@@ -183,9 +183,9 @@ export const savePersonModes = `\x1b[?${PERSON_MODES}s`;
 const restorePersonModes = `\x1b[?${PERSON_MODES}r`;
 
 /**
- * Saves and restores the title (XTWINOPS 22 and 23, window and icon); terminals without them ignore them. A program
- * that ends between saving and restoring has left another title on top: then that one is restored, as the program's own
- * end would have done.
+ * Saves and restores the title (XTWINOPS 22 and 23, window and icon); terminals without these sequences
+ * ignore them. A program that ends between saving and restoring leaves another title on top: that one is
+ * restored, as the program's own end would have done.
  */
 export const saveTitle = "\x1b[22;0t";
 export const restoreTitle = "\x1b[23;0t";

@@ -65,7 +65,7 @@ function renderState(
   next: Frame,
   events: FrameEvents,
   caps: OuterCaps,
-  /** `whole`: rows were rendered with the cursor hidden; `inPlace`: only cells that left the cursor in its place. */
+  /** `hidesCursor`: rows were rendered with the cursor hidden; `isInPlace`: only cells that left it in its place. */
   { hidesCursor, isInPlace }: { readonly hidesCursor: boolean; readonly isInPlace: boolean },
 ): string {
   let bytes = switchModes(prev?.modes ?? null, next.modes, caps);
@@ -107,7 +107,7 @@ function pushScrolled(
 }
 
 /**
- * @param before null when the row's content is unknown: it is erased then, and only what is on it is written
+ * @param before null when the row's content is unknown: the row is erased, and only its contents are written
  * @param blank a row of plain blanks
  */
 function renderRow(pen: Pen, row: number, before: Row | null, line: Row, blank: Row): void {

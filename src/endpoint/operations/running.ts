@@ -1,6 +1,5 @@
 /**
- * Finds the programs in panes that would be lost with them, including background ones, but not shells that wait at a
- * prompt.
+ * Finds the programs that would end with their panes, including background ones, but not shells that wait at a prompt.
  */
 import { jobsOf } from "../../platform/jobs.ts";
 import { automaticName, isStarting, type PaneInfo, type RunningProgram } from "../../protocol/session.ts";

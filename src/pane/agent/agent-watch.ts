@@ -162,7 +162,7 @@ export class AgentWatch {
   }
 
   /**
-   * The agent for which a process of the pane reports; null: the program is no known agent; undefined: its
+   * The agent for which a process of the pane reports; null: the program is an unknown one; undefined: its
    * report changes nothing.
    */
   agentFor(pid: number): string | null | undefined {

@@ -144,8 +144,8 @@ export class CopyMode {
   }
 
   /**
-   * Runs an action without its key, with the text that a person would type then. @returns whether there is such an
-   * action
+   * Runs an action without its key, with the text that a person would type after it.
+   * @returns whether the action exists
    */
   perform({ action, count, text }: CopyModeAct): boolean {
     if (!Object.hasOwn(copyModeActions, action)) return false;

@@ -51,7 +51,7 @@ type Range = readonly [number, number];
 
 /**
  * Returns a function that finds the UTF-16 units of all matches in a line.
- * @param compiled the pattern, if it is one, which itself decides about case
+ * @param compiled the compiled pattern, which itself decides about case; null: plain text
  */
 export function finder(
   pattern: string,

@@ -36,8 +36,8 @@ export function resizePane(
 }
 
 /**
- * Moves a border of a pane: its border at the end of the axis (right, lower), or without one, its border at the
- * beginning, as tmux does.
+ * Moves a pane's border at the end of the axis (right, lower), or, without one, its border at the beginning,
+ * as tmux does.
  * @param by cells
  */
 export function growPane(root: LayoutNode, placement: Placement, pane: string, side: Side, by: number): LayoutNode {

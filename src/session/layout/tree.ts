@@ -86,7 +86,7 @@ function replaceAt(node: LayoutNode, path: Path, made: LayoutNode): LayoutNode {
   };
 }
 
-/** Cells that each split has along its axis, by the split itself: `cellsOf` of the placement (cells.ts). */
+/** Cells that each split has along its axis, by the split itself: `extentsIn` of the placement (cells.ts). */
 export type ExtentOf = (split: Split) => number;
 
 interface SplitRequest {

@@ -2,8 +2,8 @@
  * One open question as a dialog: its contents, and the effect of a key or click. All terminals share one state, so that
  * each shows text typed at another.
  *
- * Pure. Invariants: a secret is never shown; only Enter, a click, or y and n for a yes or no answer, and only Escape,
- * Ctrl+C or a click dismiss.
+ * Pure. Invariants: a secret is never shown; only Enter, a click, or y and n (for yes or no) answer; only
+ * Escape, Ctrl+C or a click dismiss.
  */
 import type { DialogContent, DialogLayout } from "../../compositor/dialog.ts";
 import { parseMouseReport } from "../../keys/mouse.ts";

@@ -1,7 +1,7 @@
 /**
- * The guard interval for keys that were meant for a dialog which closed while a person typed: it timed out, was
- * cancelled, or was answered elsewhere. The program would receive the rest of an answer, or of a secret, as input. So
- * keys of that terminal are dropped until it pauses.
+ * The guard interval for keys that were meant for a dialog that closed while a person typed: it timed out,
+ * was cancelled, or was answered elsewhere. The program would receive the rest of an answer, or of a secret,
+ * as input. So keys of that terminal are dropped until it pauses.
  */
 
 /** Time since the last key at a dialog after which further keys no longer count as meant for it, in ms. */

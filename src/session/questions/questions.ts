@@ -2,10 +2,11 @@
  * The questions of a session to its person: one is shown at a time, the others queue in order of arrival.
  *
  * A question lives until it is answered, dismissed, cancelled or timed out, independent of the call that asked it. It
- * is shown only while a person is attached who can answer, and not while that person types: their keys go to the
- * program. A dialog takes keys only after a pause, since earlier ones were meant for the program below. A hand-over has
- * no deadline after it was taken: the agent must not continue while the person works. A secret is dropped as soon as it
- * has been typed; no result contains it. An answer by a call is marked as such, and never counts as the person's.
+ * is shown only while a person who can answer is attached, and not while that person types: their keys go to the
+ * program. A dialog takes keys only after a pause, since earlier ones were meant for the program below. A hand-over
+ * has no deadline after it was taken: the agent must not continue while the person works. A secret is dropped as soon
+ * as it has been typed; no result contains it. An answer by a call is marked as such, and never counts as the
+ * person's.
  */
 import { orUntil } from "../../base/deadline.ts";
 import { type DialogContent, layoutDialog } from "../../compositor/dialog.ts";
@@ -28,13 +29,12 @@ const PAUSE_MS = 600;
 /** Longest wait for the program's state after a hand-over, in ms: its process may hang. */
 const STATE_MS = 1_000;
 /**
- * Time without a key for which a dialog must be shown before keys and clicks have an effect, in ms: about the time to
- * notice it.
+ * Time that a dialog is shown without a key before keys and clicks take effect, in ms: about the time to notice it.
  */
 const GUARD_MS = 300;
 /**
- * The same, for a dialog that follows another one which ended by itself while it was shown, in ms: what the person was
- * about to press was meant for that one.
+ * The same for a dialog after one that ended by itself while shown, in ms: the person's next key was meant for that
+ * one.
  */
 const REPLACED_GUARD_MS = 1_000;
 

@@ -63,7 +63,8 @@ export function tiledBeside(state: Windows, pane: string): string {
 }
 
 /**
- * Takes a tiled pane out of the layout and shows it above the others. @throws WshError invalid_layout for the only one
+ * Takes a tiled pane out of the layout and shows it above the others.
+ * @throws WshError invalid_layout for the only one
  */
 export function float(state: Windows, pane: string, change: FloatChange, area: Size): Windows {
   const window = windowWith(state, pane);

@@ -153,8 +153,8 @@ export function inOrderOfArrival(before: Windows, after: Windows): Windows {
 }
 
 /**
- * The target of a session's bare name: the living pane that has been in it longest. A view is chosen only without any
- * other: a command for this session must not run in the viewed one.
+ * The target of a session's bare name: the living pane that has been in it longest. A view is chosen only if
+ * there is no other pane: a command for this session must not run in the viewed one.
  */
 export function defaultPane(state: Windows, isLiving: (pane: string) => boolean): string | undefined {
   const panes = Object.keys(state.panes);
@@ -250,8 +250,9 @@ export interface NewWindow {
 }
 
 /**
- * Adds a window with one pane. @param index its index; absent: the first free one from `base` on @throws WshError
- * invalid_layout
+ * Adds a window with one pane.
+ * @param index its index; absent: the first free one from `base` on
+ * @throws WshError invalid_layout
  */
 export function addWindow(
   state: Windows,
@@ -341,7 +342,8 @@ export function refocus(window: WindowEntry): WindowEntry {
 /**
  * Removes a pane from its window; the one used before it becomes active. Without a tiled pane, the uppermost floating
  * one is tiled; an empty window is removed.
- * @param size cells of its window @returns null: it was the last pane of the last window
+ * @param size cells of its window
+ * @returns null: it was the last pane of the last window
  */
 export function takePane(state: Windows, pane: string, size: Size): Windows | null {
   const window = windowWith(state, pane);

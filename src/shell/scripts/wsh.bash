@@ -116,8 +116,8 @@ __wsh_url() {
   done
 }
 
-# Last element of PROMPT_COMMAND. A DEBUG trap of the user's would see it as a command after theirs, which would disturb
-# one that measures time; with such a trap, and unless PROMPT_COMMAND builds the prompt, it removes itself.
+# Last element of PROMPT_COMMAND. A user's DEBUG trap would see it as a command after theirs, which would disturb a trap
+# that measures time; with such a trap, and unless PROMPT_COMMAND builds the prompt, it removes itself.
 __wsh_post() {
   if [[ ${__wsh[traced]} == 1 ]] && __wsh_wrapped; then
     __wsh[last]=0
@@ -308,8 +308,8 @@ __wsh_hook() {
 # Line editor. wsh types a command only into an empty line, and asks the editor itself: the private keys CSI 9371 z and
 # CSI 9372 z are answered with a mark that contains the line, CSI 9373 z clears it, CSI 9374 z keeps what is entered next
 # out of bash's own history. Each is a macro of a second key, since readline finds no command for a key that ended an
-# incremental search. A key whose sequence was cut (by a quoted
-# insert, or a lone ESC before it) leaves its rest in the line: the next one removes that.
+# incremental search. A key whose sequence was cut (by a quoted insert, or a lone ESC before it) leaves its rest in the
+# line: the next key removes it.
 __wsh_ask() {
   __wsh[line]=${READLINE_LINE-}
   if [[ ${__wsh[line]} == *'[937'[1234]z* ]]; then
@@ -325,7 +325,7 @@ __wsh_ask() {
   fi
   if [[ $1 == 4 ]]; then
     __wsh_lent || __wsh_arrange
-    # Without bash's word for the line, the line as shown decides what ran: nothing older may stand behind it.
+    # Without bash's word for the line, the line as shown decides what ran: no older text may follow it.
     builtin printf '\e[J' >/dev/tty
     __wsh_hide
     builtin return 0
@@ -498,7 +498,7 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
   fi
   # Expanded by PS1 and PS0 through @P. `${0:0*(...):0}` is empty and runs the arithmetic. Key n0 exists and n1 does not,
   # so that they print where `now` is not the number of the command that began last; d1 and not d0, so that PS1 prints D
-  # only when no hook has; p alone, so that PS0 prints C only while our B stands in PS1.
+  # only when no hook has; p alone, so that PS0 prints C only while PS1 contains our B.
   __wsh[n0]=1
   __wsh[d1]=1
   __wsh[p]=1

@@ -78,7 +78,7 @@ if status is-interactive; and not set -q __wsh_id
     # Line editor. wsh types a command only into an empty line, and asks the editor itself: two private keys,
     # Ctrl+Alt+Shift+F9 and F10, are answered with a mark that contains the line; the third, F11, clears it; F12 keeps
     # what is entered next out of fish's own history. A key that was cut (by a lone ESC before it) leaves its rest in the
-    # line: the next one removes that.
+    # line: the next key removes it.
     function __wsh_ask
         set -l line (commandline | string collect)
         if string match -qr '\[2[0134];8~' -- "$line"

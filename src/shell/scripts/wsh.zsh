@@ -156,7 +156,7 @@ __wsh_prompt() {
 # Line editor. wsh types a command only into an empty line, and asks the editor itself: the private keys CSI 9371 z and
 # CSI 9372 z are answered with a mark that contains the line, CSI 9373 z clears it, CSI 9374 z keeps what is entered next
 # out of zsh's own history. A key that was cut (by a quoted insert, or a lone ESC before it) leaves its rest in the line:
-# the next one removes that.
+# the next key removes it.
 __wsh_ask() {
   {
     builtin emulate -L zsh
@@ -266,7 +266,7 @@ __wsh_preexec() {
     if [[ -n $1 ]]; then
       wsh_mark=$'\e]633;E;'"$wsh_out$wsh_rest${__wsh[nonce]:+;${__wsh[nonce]}}"$'\a'
     fi
-    # A hidden line says nothing of the one before.
+    # A hidden line says nothing about the one before.
     if [[ $wsh_history != ';entry=1' && -n ${__wsh[line]} ]]; then
       if [[ ${__wsh[entry]} != $HISTCMD && ${history[${__wsh[entry]}]-} == ${__wsh[line]} ]]; then
         wsh_history+=';kept=1'

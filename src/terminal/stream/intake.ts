@@ -123,8 +123,8 @@ export class Intake {
   }
 
   /**
-   * Parses pending writes; synchronous until a portion is used up. A flood that is read as fast as it is
-   * parsed arrives as one chain of promises, in which the event loop never runs: so portions span writes.
+   * Parses pending writes; synchronous until a portion is used up. A flood that is read at the speed of
+   * parsing arrives as one chain of promises, in which the event loop never runs: so portions span writes.
    */
   private async runQueue(): Promise<void> {
     this.isRunning = true;
