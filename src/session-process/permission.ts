@@ -87,6 +87,8 @@ interface CheckedRequest {
   readonly caller: Caller;
   readonly signal: AbortSignal;
   readonly waits?: ((waiting: WaitsForPerson) => void) | undefined;
+  /** Throws the error of an input that is always refused: no person is asked about it. */
+  requireValid?(): void;
 }
 
 export class Permission {
@@ -199,16 +201,18 @@ export class Permission {
   }
 
   private async decide(
-    { op, input, caller, waits }: CheckedRequest,
+    request: CheckedRequest,
     missing: MissingPermission,
     operation: GuardedOperation,
   ): Promise<string> {
+    const { op, input, caller, waits } = request;
     const { agent, otherOwner, subject } = missing;
     const { session, instance } = this.port;
     const { name } = operation;
     const startedAt = performance.now();
     const isAttached = session.questions.personPresence().people > 0;
     const canAnswer = isAttached || this.canNotify();
+    if (canAnswer) request.requireValid?.();
     const inputText = visibleJson(readableInput(input));
     const descriptionLines = [
       describeOperation(operation),

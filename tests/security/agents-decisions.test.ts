@@ -65,6 +65,16 @@ const answer = (terminal: EmulatorTerminal, about: RegExp, choice: keyof typeof 
 const questions = async (session: string): Promise<number> =>
   JSON.parse(await wsh.ok("ask", "--list", "--session", session, "--json")).length;
 
+test("a person is not asked about a call that is refused whatever the answer", async () => {
+  await using terminal = await personAt("valid");
+  const refused = await byAgent("send", "valid", "--keys", "Entre");
+  expect([refused.code, refused.error]).toEqual([1, expect.stringContaining('unknown key "Entre"')]);
+  expect(refused.error).not.toContain("waiting for a person");
+  const valid = byAgent("send", "valid", "--keys", "Enter");
+  await answer(terminal, /\["Enter"\]/, "no");
+  expect((await valid).error).toContain("has not allowed it");
+});
+
 test("one No answers the same call of an agent that is already queued; another call is asked about", async () => {
   await using terminal = await personAt("queued");
   const same = [1, 2, 3].map(() => byAgent("send", "queued", "same"));

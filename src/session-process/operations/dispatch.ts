@@ -80,7 +80,8 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   for (const named of targetsIn(request, operation, request.input))
     findPermittedSession(parts.instance, request, named);
   const requireSamePane = samePaneCheck(parts, target, isByAgent && operation.scope !== "session");
-  await parts.permission.require(request, operation, () => subjectOf(parts, request));
+  const requireValid = (): void => void parseInput(operation, request.input);
+  await parts.permission.require({ ...request, requireValid }, operation, () => subjectOf(parts, request));
   if (isByAgent) {
     await requireOtherSubjects(parts, request);
     requireSamePane();
