@@ -1,4 +1,7 @@
-/** Conditions as words of the command line: a name, or `text=ready`, `regex=^ok`, `idle=2` (seconds), `agent=done`, `port=3000`. */
+/**
+ * Conditions as words of the command line: a name, `text=ready`, `regex=^ok`, `idle=2` (seconds),
+ * `agent=done`, `port=3000`.
+ */
 import { type AgentState, agentStates } from "../protocol/agent.ts";
 import { type ConditionInput, simpleConditions } from "../protocol/conditions.ts";
 import { seconds, UsageError, wholeNumber } from "./arguments.ts";

@@ -144,7 +144,7 @@ export class SessionView implements Disposable {
     this.tell({ type: "size", rows, cols, size });
   }
 
-  /** The person looks at the view, or no longer does. */
+  /** Reports whether the person is viewing it. */
   focus(on: boolean): void {
     this.tell({ type: "focus", on });
   }
@@ -190,7 +190,7 @@ export class SessionView implements Disposable {
         this.listener.alert?.(message.text);
         return;
       case "keys":
-        // Not asked for.
+        // Not requested.
         return;
     }
   }

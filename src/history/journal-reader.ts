@@ -16,7 +16,7 @@ import { type HistoryRecord, kindOf, readNamed } from "./record.ts";
 export const PIECE_BYTES = 32 * 1024;
 /** Longest line of a journal, in bytes: a command and its output, escaped. */
 const MAX_LINE_BYTES = 1024 * 1024;
-/** Bytes that are searched for the time of the next command: behind a longer command line it is not found. */
+/** Bytes that are searched for the time of the next command: after a longer command line it is not found. */
 const PEEK_BYTES = 4 * 1024;
 const NEWLINE = 0x0a;
 

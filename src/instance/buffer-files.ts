@@ -3,8 +3,9 @@
  * first line describes the text, the rest is the text. Session processes and the command line read and write them
  * directly, without a server.
  *
- * Invariants: a file is created exclusively, so two writers never share a number; the first line says how many bytes
- * follow, so a file whose writer died is ignored; of two files for one name the newer counts. No lock is needed.
+ * Invariants: a file is created exclusively, so two writers never share a number; the first line contains the
+ * number of bytes that follow, so a file whose writer died is ignored; of two files for one name the newer
+ * counts. No lock is needed.
  */
 import fs from "node:fs";
 import { join } from "node:path";

@@ -1,11 +1,11 @@
 /**
  * Mutual exclusion between processes by flock(2). The kernel frees a lock when its holder dies, and the descriptor is
  * closed on exec (Bun opens with O_CLOEXEC), so no child keeps it. Each instance has three: its directory of sockets
- * guards the registry for milliseconds at a time, its directory of names admits one starter of a server at a time, and
- * the counters file is its own lock. They are taken in the order start, registry, counters. Directories are locked
- * instead of files beside them: cleaners of /tmp delete files, and all users of the directory must find the same lock,
- * whatever their state directory is. Tries never block: the event loop runs between them. When a locked file is
- * deleted, the file then at its path replaces it.
+ * guards the registry for milliseconds at a time, its directory of names admits one starter of a server at a time,
+ * and the counters file is its own lock. They are taken in the order start, registry, counters. Directories are
+ * locked instead of files beside them: cleaners of /tmp delete files, and all users of the directory must find the
+ * same lock, whatever their state directory is. Attempts never block: the event loop runs between them. When a locked
+ * file is deleted, the file then at its path replaces it.
  */
 
 import fs from "node:fs";
@@ -16,7 +16,7 @@ import { refused } from "./system-refusal.ts";
 
 /** Longest wait for a lock, in ms: far above a holder's time (~1 ms), far below a person's patience. */
 const defaultTimeoutMs = 5_000;
-/** First pause between tries, in ms: short because holders are quick; it grows so that a crowd does not spin. */
+/** First pause between attempts, in ms: short because holders are quick; it grows so that a crowd does not spin. */
 const firstPauseMs = 1;
 const longestPauseMs = 16;
 

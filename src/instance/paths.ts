@@ -36,7 +36,7 @@ export interface Instance {
   readonly mcpSocket: string;
   /** Link to the server's published description (server-info.ts). */
   readonly infoFile: string;
-  /** Contains the socket ID.sock of every session process. Locked by those who change the registry, or bind a server. */
+  /** Contains the socket ID.sock of every session process. Locked to change the registry, and to bind a server. */
   readonly sessionsDir: string;
   /** Contains the names and session ids: links to the session processes' sockets. Locked to start a server. */
   readonly namesDir: string;

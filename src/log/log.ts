@@ -120,8 +120,8 @@ export function openLogFile(path: string, { rotate = true }: { readonly rotate?:
   const before = fs.lstatSync(path, { throwIfNoEntry: false });
   if (rotate && before !== undefined && before.size > largestLogBytes) fs.renameSync(path, `${path}.1`);
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR, O_WRONLY } = fs.constants;
-  // Also readable: writers check whether the previous line is complete. A pipe is not opened for reading: it would then
-  // always have a reader.
+  // A file is also readable: writers check whether the previous line is complete. A pipe is not: it would
+  // then always have a reader.
   const access = before === undefined || before.isFile() ? O_RDWR : O_WRONLY;
   const fd = fs.openSync(path, access | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
   const { uid } = fs.fstatSync(fd);

@@ -18,7 +18,7 @@ export function inputJsonSchema(
   return json;
 }
 
-/** Returns a field's description from any depth: the converter loses one behind a transformation. */
+/** Returns a field's description from any depth: the converter loses one below a transformation. */
 export function descriptionOf(field: v.GenericSchema): string | undefined {
   const inner = "wrapped" in field ? field.wrapped : undefined;
   return v.getDescription(field) ?? (isSchema(inner) ? descriptionOf(inner) : undefined);

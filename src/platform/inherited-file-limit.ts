@@ -33,7 +33,7 @@ function fromParent(): number | null {
   const own = readLimits("self");
   const parent = readLimits(String(process.ppid));
   if (own === null || parent === null) return null;
-  // Under another hard limit the parent's soft one says nothing about ours.
+  // If the parent has another hard limit, its soft limit does not show ours.
   return parent.hard === own.hard && parent.soft <= own.soft ? parent.soft : null;
 }
 

@@ -19,7 +19,7 @@ const product = {
   memoryLeft: 60_000,
   /** Time since a person last viewed a session: a running program keeps it this long. */
   seen: 24 * 3_600_000,
-  /** Between two pings to the other end of a link. */
+  /** Interval between pings to the other end of a link. */
   peerPing: 5_000,
   /**
    * Time from the loss of a connection to another machine until retries end: a login and a server's start
@@ -28,13 +28,13 @@ const product = {
   peerAgain: 15_000,
   /** Time from sending a request to another machine until it can no longer begin there. */
   peerBegin: 20_000,
-  /** Between two heartbeats of a fleet's machine at rest. */
+  /** Interval between heartbeats of a fleet's machine at rest. */
   fleetBeat: 5_000,
   /** Time from an undelivered notice to its second attempt; the third follows after ten times that. */
   noticeRetry: 2_000,
   /** Time from the end of an owner to the end of its bound session: a host may restart its MCP client. */
   ownerGrace: 60_000,
-  /** Between two checks whether that owner's process runs. */
+  /** Interval between checks whether that owner's process runs. */
   ownerLook: 10_000,
   /** Lifetime of a question for a password: as long as sudo waits for one. */
   passwordAsked: 300_000,

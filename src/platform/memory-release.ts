@@ -10,7 +10,10 @@ import { intervals } from "./intervals.ts";
 
 /** Growth that is worth a collection, in bytes: it takes 10 to 20 ms of a processor, so an `ls` must not cause one. */
 const WORTH_BYTES = 4 * 1024 * 1024;
-/** Collections needed after work: code unused since one is discarded by the next (a server after 2,000 calls: 32, 27, 19 MB). */
+/**
+ * Number of collections after work: each discards code that was not used since the previous one (a server
+ * after 2,000 calls: 32, 27, 19 MB).
+ */
 const ROUNDS = 2;
 
 export class MemoryRelease {

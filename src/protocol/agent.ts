@@ -18,7 +18,10 @@ const AgentSourceSchema = described(
 );
 export type AgentSource = v.InferOutput<typeof AgentSourceSchema>;
 
-/** 0 is the most urgent. An agent at rest without a reported reason may be asking, and follows those that report it. */
+/**
+ * 0 is the most urgent. An agent at rest without a reported reason may be asking; it follows those that
+ * report a question.
+ */
 export function urgencyOf({ state, source }: Pick<AgentInfo, "state" | "source">): number {
   const rank = agentStates.indexOf(state) * 2;
   return state === "needs_input" && source === "program" ? rank + 1 : rank;

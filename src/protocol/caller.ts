@@ -72,7 +72,7 @@ interface ByKeys {
   readonly caller: Pick<Caller, "only" | "via" | "agent">;
 }
 
-/** The same caller, acting by keys at an attached terminal: such calls are a person's, unless an agent has attached it. */
+/** The same caller, acting by keys at an attached terminal: a person's calls, unless an agent has attached it. */
 export function byKeys({ access, caller: { only, via, agent } }: ByKeys): Acting {
   const limits = { ...defined({ only, via, agent }) };
   return { access, caller: { kind: "cli", id: "keys", connected: true, ...limits } };

@@ -3,9 +3,9 @@
  * order. The same for the palette and lists of the terminal and of the page. Pure.
  */
 
-/** Cost of a word in the middle of another: behind the beginnings of words. */
+/** Cost of a word in the middle of another: it ranks after the beginnings of words. */
 const INSIDE = 3;
-/** Cost of a match in the second text alone: behind all others. */
+/** Cost of a match in the second text alone: it ranks after all others. */
 const BEHIND = 1_000;
 
 /**

@@ -69,7 +69,7 @@ function checkedItem(lines: readonly SelectedRun[][]): DialogRow | null {
   return null;
 }
 
-/** Least share of the screen in the style of a list's other rows: a smaller one is a heading's. */
+/** Minimum share of the screen in the style of a list's other rows: a smaller one is a heading's. */
 const COMMON_SHARE = 0.1;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The segments of the status line, as the setting `status_segments` lists them (docs/keys.md): each is a name or a table.
- * Pure. The schema is made when a file has tables: few processes need it.
+ * The segments of the status line, as the setting `status_segments` lists them (docs/keys.md): names or
+ * tables. Pure. The schema is made when a file has tables: few processes need it.
  */
 import * as v from "valibot";
 import { integerBetween, optional } from "./fields.ts";

@@ -1,6 +1,6 @@
 /**
- * Whether a receipt proves a claim: which command ran, how it ended, and on which files. The result lists every part of
- * the claim that does not hold; a claim about which the receipt says nothing does not hold.
+ * Whether a receipt proves a claim: which command ran, how it ended, and on which files. The result lists
+ * every part of the claim that does not hold; a claim that the receipt does not mention does not hold.
  */
 import { createHash } from "node:crypto";
 import { type Predicate, type Statement, subjectsOf } from "../protocol/receipt.ts";

@@ -88,7 +88,7 @@ export function lookUp(entries: readonly SessionEntry[], target: Target): Sessio
   return named.find((entry) => !entry.ended) ?? named.at(-1);
 }
 
-/** Whether a session process is found by its ids and by a name, as long as the directory is usable. Reads every link. */
+/** Whether a session process is found by its ids and a name, if the directory is usable. Reads every link. */
 export function isLinked(instance: Instance, id: number): boolean {
   const entry = snapshot(instance).entries.find((each) => each.id === id);
   return entry !== undefined && entry.session !== null && (entry.name !== null || entry.isMember);
@@ -360,7 +360,7 @@ export function link(instance: Instance, id: number, file: string): void {
   fs.symlinkSync(linkTarget(id), join(instance.namesDir, file));
 }
 
-/** Points a link to another process, in one step: nobody ever finds it missing. The caller holds the lock. */
+/** Points a link to another process, in one step, so that no reader finds it missing. The caller holds the lock. */
 export function relink(instance: Instance, id: number, file: string): void {
   const beside = join(instance.sessionsDir, `link.${id}`);
   fs.rmSync(beside, { force: true });

@@ -44,7 +44,7 @@ export function withNotedPromises(body: string): string {
       insert(end, ").apply(this, arguments)); }");
     } else if (parent !== null && isMethod(parent, node)) {
       const at = source.slice(parent.start).search(/\basync\b/) + parent.start;
-      // A line without a semicolon may stand before it in a class.
+      // A line without a semicolon may precede it in a class.
       const text = parent.type === "MethodDefinition" && at === parent.start ? ";" : "";
       edits.push({ from: at, to: at + "async".length, text });
       insert(start, `() { return ${NOTED}((async `);

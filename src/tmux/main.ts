@@ -19,7 +19,7 @@ interface FrontOptions {
   /** `-f`: a file that is read if no session is running, as tmux reads it at its start. */
   readonly file: string | null;
   readonly request: "version" | null;
-  /** How often `-C` is given: 2 inside a terminal that supports control mode. */
+  /** Number of `-C` flags: 2 inside a terminal that supports control mode. */
   readonly control: number;
   readonly rest: readonly string[];
   /** A usage error, in tmux's words. */

@@ -53,7 +53,7 @@ export interface PeerHandler {
   closed(peer: Peer): void;
 }
 
-/** The caller of an agent's own process: it has used no token or notice, whatever it says. */
+/** The caller of an agent's own process: it has used no token or notice, whatever it claims. */
 function actingFor(agent: string, { via: _, ...caller }: Caller): Caller {
   return { ...caller, agent };
 }

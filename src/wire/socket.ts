@@ -63,8 +63,8 @@ export class Wire implements Carrier {
   private constructor(private events: WireEvents) {}
 
   /**
-   * Waits while the listener's queue of connections is full (a stopped process has one, or a busy one for a moment), and
-   * while this process has no descriptor left.
+   * Waits while the listener's queue of connections is full (that of a stopped process, or for a moment of a
+   * busy one), and while this process has no descriptor left.
    * @param timeoutMs longest such wait, in ms
    * @throws Bun.connect's error if nothing listens at the path; WshError session_unavailable or resource_limit_reached if
    * the wait times out

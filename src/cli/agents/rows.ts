@@ -28,7 +28,7 @@ export function agentRows(sessions: readonly SessionInfo[]): AgentRow[] {
   return rows.sort((a, b) => urgencyOf(a.agent) - urgencyOf(b.agent) || a.agent.since - b.agent.since);
 }
 
-/** Whether a person should look. */
+/** Whether the agent needs a person's attention. */
 export function needsPerson({ state }: AgentInfo): boolean {
   return state === "needs_input" || state === "done";
 }

@@ -99,7 +99,7 @@ export function register(program: Command): void {
     });
 }
 
-/** Reports every mistake but the last, in the order of the file, and throws that one. @throws WshError invalid_setting */
+/** Reports every mistake in the order of the file; throws the last one instead. @throws WshError invalid_setting */
 async function checked(instance: Instance): Promise<LoadedSettings> {
   const faults: WshError[] = [];
   const fault = (error: WshError): void => void faults.push(error);

@@ -402,7 +402,7 @@ function reportStillRunning({ name }: SessionClient): void {
   complain(`the command is still running in session '${name}'`);
 }
 
-/** Handles the end of a session or pane during its command: the command's result is unknown. Rethrows anything else. */
+/** Handles the end of a session or pane during its command, whose result is then unknown. Rethrows anything else. */
 function reportEnd({ endSubject }: Pick<SessionClient, "endSubject">, thrown: unknown): undefined {
   const error = WshError.from(thrown);
   if (!["session_unavailable", "session_crashed", "session_not_found"].includes(error.code)) throw thrown;

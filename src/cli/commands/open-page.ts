@@ -93,7 +93,7 @@ async function requestCode(instance: Instance): Promise<v.InferOutput<typeof Cod
   }
 }
 
-/** The code is behind `#`, which no browser sends to any server. */
+/** The code follows `#`: no browser sends that part to a server. */
 function addressOf(page: string, code: string | null, session: string | null): string {
   const parts = [
     ...(code === null ? [] : [`c=${code}`]),
@@ -116,7 +116,8 @@ function hasDisplay(): boolean {
 
 /** @returns whether a browser was started */
 async function show(instance: Instance, address: string, tab: boolean): Promise<boolean> {
-  // On macOS anybody can read arguments, and a connection has no known owner: a private file holds the address.
+  // On macOS every user can read arguments, and the owner of a connection is unknown: a private file holds
+  // the address.
   const shown = isMac() ? redirectFile(instance, address) : address;
   for (const command of commandsFor(shown, tab)) if (await started(command)) return true;
   return false;

@@ -98,7 +98,7 @@ function projectsOf({ size = ["80x24"], term }: TestOptions): Project[] {
     const [, cols, rows] = /^(\d{1,4})x(\d{1,4})$/.exec(text) ?? [];
     if (cols === undefined || rows === undefined) throw new UsageError(`'${text}' is not a size such as 80x24`);
     const cells = { cols: Number(cols), rows: Number(rows) };
-    // The programs would get another size than the test's name says.
+    // The programs would get another size than the one in the test's name.
     if (
       Math.min(cells.cols - MIN_PANE_COLS, cells.rows - MIN_PANE_ROWS) < 0 ||
       Math.max(cells.cols, cells.rows) > MAX_SIDE

@@ -36,7 +36,7 @@ export function register(program: Command): void {
     .addOption(
       new Option("--to <which>", "select: relative to the target")
         .choices([...ways])
-        // Checked by the action: `move` takes no such option, and says what it takes.
+        // Checked by the action: `move` takes no such option, and reports which ones it takes.
         .argParser((text: string) => text),
     )
     .option("--focus", "new, move: switch attached terminals to it")

@@ -25,7 +25,7 @@ export function addProgramOptions(command: Command): Command {
     .option("--view <name>", "show this session or pane instead of a program");
 }
 
-/** @param after the words behind `--` @throws UsageError */
+/** @param after the words after `--` @throws UsageError */
 export function programOf(
   { cwd, env, shell, title, keep, view }: ProgramOptions,
   after: readonly string[] | null,

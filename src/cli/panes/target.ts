@@ -48,7 +48,7 @@ export function wordsOf(
 /** The parameters of an action of `wsh pane` or `wsh window`. */
 export interface ParsedArguments<O> {
   readonly words: readonly string[];
-  /** The command behind `--`; null without one. */
+  /** The command after `--`; null without one. */
   readonly after: readonly string[] | null;
   readonly options: O;
   withSession<T>(target: string | undefined, call: (session: SessionClient) => Promise<T>): Promise<T>;
@@ -56,7 +56,7 @@ export interface ParsedArguments<O> {
 
 /**
  * The handler of a subcommand whose first word is an action, `list` by default.
- * @param starts the one action that takes a command behind `--`
+ * @param starts the one action that takes a command after `--`
  */
 export function paneAction<A extends string, O>(
   starts: A,

@@ -1,5 +1,6 @@
 /**
- * Requests of the command line to sessions of other machines, over the session's stream there (cluster/repeated-request.ts).
+ * The command line's requests to sessions of other machines, over the session's stream there
+ * (cluster/repeated-request.ts).
  */
 import { remoteError, requireAnswer } from "../../cluster/checked-answer.ts";
 import type { Link, LinkRequest } from "../../cluster/link.ts";

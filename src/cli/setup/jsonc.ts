@@ -45,7 +45,7 @@ export function removeFromJsonc(text: string, path: readonly string[]): string {
   return changed(text, root, path, undefined);
 }
 
-/** The text with items of a list changed (undefined: taken out) and others added at its end. An empty list is removed. */
+/** The text with items of a list changed (undefined: removed) and others added at its end. Removes an empty list. */
 export function changeListInJsonc(
   text: string,
   path: readonly string[],

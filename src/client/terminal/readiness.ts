@@ -12,7 +12,7 @@ const reading = ["prompt", "waiting_for_input", "password", "fullscreen"] as con
 
 type Wait = (input: OperationInput<"wait">) => Promise<OperationOutput<"wait">>;
 
-/** Waits until the program reads its input, as far as that can be determined. @returns whether it is a shell at its prompt */
+/** Waits until the program reads its input, as far as that is known. @returns whether it is a shell at its prompt */
 export async function isReadyAtPrompt(wait: Wait): Promise<boolean> {
   const { decided_by } = await wait({
     any_of: [...reading, { type: "idle", ms: READY_IDLE_MS }],

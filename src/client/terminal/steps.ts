@@ -21,7 +21,7 @@ export interface StepOrigin<T> {
   readonly method: (...given: never[]) => unknown;
   readonly text: string;
   readonly watch: StepWatcher<T> | undefined;
-  /** Returns known facts about the terminal for a failure of the step. @param refusal null: the awaited event did not happen */
+  /** Returns facts about the terminal for a failure of the step. @param refusal null: the awaited event did not happen */
   readonly explain: (refusal: WshError | null) => Promise<FailureFacts>;
 }
 

@@ -170,7 +170,7 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
-  /** Waits until a text or match is printed, or drawn, since something was last typed or run here; echo does not count. */
+  /** Waits until a text or match is printed or drawn after the last input or command here; echo does not count. */
   expect(what: string | RegExp, options?: ExpectOptions & { readonly orEnd?: false }): Promise<Matched>;
   /** With `orEnd`: null when the command, or the program, ends or has ended without it. */
   expect(what: string | RegExp, options: ExpectOptions): Promise<Matched | null>;
@@ -229,7 +229,7 @@ export class Terminal implements AsyncDisposable {
     return this.step(method, text, () => this.until(look, this.limit(timeout), "did not appear", every));
   }
 
-  /** Waits for the end of the command that runs, else of the session's program; at a prompt the last command has ended. */
+  /** Waits for the end of the running command, else of the session's program; at a prompt the last command has ended. */
   async ended({ timeout }: StepOptions = {}): Promise<CommandOutcome> {
     return this.step(this.ended, "ended()", async () => {
       const outcome = (await this.unlessGone(this.end(this.limit(timeout)))) ?? UNKNOWN_END;

@@ -83,7 +83,7 @@ function nullIfGone(thrown: unknown): null {
   throw thrown;
 }
 
-/** Waits until one of the conditions, or the program's end, decides. @returns decided by `timeout`: past the deadline */
+/** Waits until a condition, or the program's end, decides. @returns decided by `timeout`: past the deadline */
 export async function decided(
   ask: Ask,
   wait: Pick<OperationInput<"wait">, "any_of" | "since" | "command_id">,

@@ -45,7 +45,10 @@ export class Link {
     this.outbox = new Outbox((bytes) => this.wire?.write(bytes) ?? 0);
   }
 
-  /** @throws WshError server_unavailable when no server listens or it hangs, or the error that the server sent instead of hello */
+  /**
+   * @throws WshError server_unavailable when no server listens or it hangs; the error that the server sent
+   * instead of hello
+   */
   static async open(instance: Instance, hello: ClientHello, events: LinkEvents): Promise<Link> {
     const { mcpSocket: path } = instance;
     const link = new Link(events);

@@ -14,7 +14,7 @@ import type { Owner } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import { describeInput, describeOutput } from "./json-schema.ts";
 
-/** Calls an operation for the caller of the tool. @param ahead only gets the permission for the same call, which follows */
+/** Calls an operation for the tool's caller. @param ahead only gets the permission for the same call that follows */
 export type Ask = <N extends OperationName>(
   name: N,
   input: OperationInput<N>,

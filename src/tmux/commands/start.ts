@@ -74,7 +74,7 @@ function changedEnvironment(state: State, session: string | undefined): Record<s
   );
 }
 
-/** Escapes a name as tmux stores it: unprintable characters, backslashes, and a `$` before a variable's name become C escapes. */
+/** Escapes a name as tmux stores it, in C's form: unprintable characters, backslashes, a `$` before a variable's name. */
 export function visible(name: string): string {
   const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", $: "\\$" };
   return name.replace(

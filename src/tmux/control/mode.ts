@@ -88,7 +88,7 @@ export class ControlMode implements ControlClient {
       ...instance,
       control: this,
       hasTerminal: true,
-      // What ends an answer stands on a line of its own.
+      // The end of an answer is on a line of its own.
       print: async (text) => this.port.write(text === "" || text.endsWith("\n") ? text : `${text}\n`),
       complain: async (message) => this.port.write(`${message}\n`),
       attach: async ({ id }) => {

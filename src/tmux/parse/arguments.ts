@@ -30,7 +30,7 @@ export class Arguments {
     return this.values.get(flag) ?? [];
   }
 
-  /** How often a flag was given. */
+  /** Number of times that a flag was given. */
   count(flag: string): number {
     return this.all(flag).length;
   }

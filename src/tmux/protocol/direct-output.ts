@@ -10,7 +10,7 @@ import { openForWriting } from "../../platform/own-process.ts";
 import { platform } from "../../platform/platform.ts";
 import { Outbox } from "../../wire/outbox.ts";
 
-/** Interval between two tries while the reader does not read, in ms. */
+/** Interval between attempts while the reader does not read, in ms. */
 const RETRY_MS = 10;
 
 export class DirectOutput {

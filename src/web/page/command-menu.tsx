@@ -11,7 +11,7 @@ import type { Workspace } from "./workspace.ts";
 /** Maximum copied bytes of an output: the operation's limit. */
 const MAX_COPIED_BYTES = 1024 * 1024;
 
-/** Least distance of the menu from the window's edges, in px. */
+/** Minimum distance of the menu from the window's edges, in px. */
 const EDGE = 4;
 
 interface OpenMenu {

@@ -5,7 +5,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Workspace } from "./workspace.ts";
 
-/** Least interval between two pictures, in ms. */
+/** Minimum interval between two pictures, in ms. */
 const INTERVAL_MS = 1_000;
 
 export function Miniature({ session, workspace }: { readonly session: string; readonly workspace: Workspace }) {

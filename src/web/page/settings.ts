@@ -18,7 +18,7 @@ export interface Settings {
 }
 
 const KEY = "wsh.settings";
-/** Least and greatest size of the font, in CSS pixels. */
+/** Minimum and maximum size of the font, in CSS pixels. */
 export const FONT_SIZES = { least: 7, greatest: 32 } as const;
 
 const isPhone = matchMedia("(max-width: 700px)").matches;
