@@ -63,7 +63,7 @@ export function applySpec(base: Style, { fg, bg, flags }: StyleSpec): Style {
   return style;
 }
 
-/** A role's style on another base than the status line: of its colours, those of the status line are left out. */
+/** A role's style on a base other than the status line: colours of the status line are left out. */
 export function roleStyleOn(base: Style, role: ThemeRole): Style {
   const { status } = currentStyles;
   if (base === status) return currentStyles[role];

@@ -62,7 +62,7 @@ export class LimitedCallers {
    */
   async recheckPermissions(findDenial: (request: PeerRequest) => Promise<WshError | null>): Promise<void> {
     for (const open of [...this.openRequests]) {
-      // Without an answer, a caller may not.
+      // A check that fails denies the request.
       const error = await findDenial(open.request).catch(
         (thrown) => new WshError("access_denied", WshError.from(thrown).message),
       );

@@ -163,7 +163,7 @@ function decodeSs3(bytes: Buffer, offset: number, flush: boolean): DecodedStep {
   const byte = bytes[end];
   if (byte === undefined) return endUnfinished(bytes, offset, end, flush);
   const parsed = parseSs3(bytes.toString("latin1", offset + 2, end + 1));
-  // `ESC O` and anything else was Alt with a capital O, and then that.
+  // `ESC O` before anything else was Alt with a capital O, followed by that.
   if (parsed === null) return endUnfinished(bytes, offset, offset + 2, true);
   return { length: end + 1 - offset, kind: "key", parsed };
 }

@@ -18,9 +18,9 @@ export interface ShellMark {
    * inactive in a shell.
    */
   readonly kind: "A" | "B" | "C" | "D" | "E" | "L" | "T" | "P";
-  /** Whether it carried the session's nonce, or that of a shell inside. */
+  /** Whether it carried the session's nonce, or that of an inner shell. */
   readonly verified: boolean;
-  /** The shell inside whose nonce it carried; null or absent: the session's own. */
+  /** The inner shell whose nonce it carried; null or absent: the session's own shell. */
   readonly child?: ChildShell | null;
   /** Its secret; only T has its own. */
   readonly nonce?: string | null;

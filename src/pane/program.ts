@@ -23,7 +23,7 @@ interface ProgramOptions {
   readonly spawn: PtySpawn;
   readonly open: PtyOpen;
   readonly nonce: string | null;
-  /** Secrets of shells inside the session's own one. */
+  /** Secrets of inner shells. */
   readonly childNonces?: ReadonlySet<string>;
   readonly historyLines: number;
   readonly historyBytes: number;

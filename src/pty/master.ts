@@ -63,7 +63,7 @@ const ANSWER_BYTES = 4 * 1024;
 
 /** The output of a terminal, read on a separate descriptor. */
 export interface TerminalOutput {
-  /** Ends, or fails with EIO, when no process has the other side open; then another can be tried. */
+  /** Ends, or fails with EIO, when no process has the other side open; another stream can be tried later. */
   stream(): ReadableStream<Uint8Array>;
   close(): void;
 }

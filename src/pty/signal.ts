@@ -3,8 +3,8 @@
 import type { Pty, SignalTarget } from "./port.ts";
 
 /**
- * A process group that is already gone is not an error: that is the caller's goal. Once the child has been reaped, its
- * pid may name another process; only the foreground group is signalled then.
+ * A process group that is already gone is not an error: that is the caller's goal. Once the child has been
+ * reaped, its pid may name another process, so only the foreground group is signalled.
  */
 export function sendSignal(
   pty: Pick<Pty, "pid" | "foreground">,

@@ -11,7 +11,7 @@
 import type { ByteReader } from "../platform/byte-reader.ts";
 import type { TerminalDevice, TerminalOutput } from "./master.ts";
 
-/** Interval between attempts to read a terminal that has hung up, in ms; rare, so slow. */
+/** Interval between attempts to read a terminal that has hung up, in ms: long, since hangups are rare. */
 const HUNG_RETRY_MS = 200;
 
 interface ReaderEvents {

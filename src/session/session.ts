@@ -323,7 +323,7 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.options.idleLimit ?? null;
   }
 
-  /** The session ends then unless it is used: people are warned. */
+  /** Sets when the session will end unless it is used, so that people are warned. */
   setEnding(ends: SessionEnding | null): void {
     this.ending = ends;
     this.events.emit("info", undefined);

@@ -186,7 +186,7 @@ export interface SessionEvents {
   layout: LayoutEvent;
   /** The drawing over or beside the terminal has changed. */
   drawn: undefined;
-  /** A person typed; only what others may know of it. */
+  /** A person typed; contains only the parts that others may know. */
   typed: TypedKey & { readonly pane: string; readonly target?: string };
   /** A person has pressed the prefix key, or another key that enters a table. */
   keyAwaited: undefined;

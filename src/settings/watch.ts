@@ -15,7 +15,7 @@ const SETTLE_MS = 100;
 /** Errors of a watch at a limit: of instances, or of watches. */
 const limitErrors: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOSPC"]);
 
-/** Calls `changed` when the file's content may be another one. Keeps no process alive. */
+/** Calls `changed` when the file's content may have changed. Keeps no process alive. */
 export function watchConfig(path: string, changed: () => void): Disposable {
   let watchers: { readonly place: string; close(): void }[] = [];
   let timer: Timer | null = null;

@@ -12,7 +12,7 @@ export interface ResumedLine {
   readonly runs: boolean;
 }
 
-/** Whether these arguments are harmless; the line that resumes, if it differs. */
+/** Whether these arguments are harmless, or the line that resumes, if it differs. */
 type Rule = (args: readonly string[]) => boolean | string;
 
 const always: Rule = () => true;

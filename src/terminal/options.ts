@@ -10,7 +10,7 @@ export interface TerminalSink extends EmulatorSink {
 export interface TerminalOptions extends EmulatorOptions {
   /** The nonce of our shell integration's marks. */
   readonly nonce: string | null;
-  /** Nonces of shells inside the session's own one. */
+  /** Nonces of inner shells. */
   readonly childNonces?: ReadonlySet<string> | undefined;
   /** Keep clipboard writes (OSC 52) from clients; they are still reported to the sink. */
   readonly hideClipboard?: boolean;

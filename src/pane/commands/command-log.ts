@@ -1,5 +1,5 @@
 /**
- * The commands that ran at the shell's prompt: begin, end, result and output of each (docs/protocol.md, Commands).
+ * The commands that ran at the shell's prompt: start, end, result and output of each (docs/protocol.md, Commands).
  *
  * It receives, in stream order, the shell's marks, lines that leave the emulator's hot window, and the program's end.
  * Only D ends a command (`command-ends.ts`); a prompt without D, while the shell's own group holds the terminal, ends
@@ -149,7 +149,7 @@ export class CommandLog {
     return this.records.get(id)?.record ?? null;
   }
 
-  /** @throws WshError command_not_found, invalid_cursor: it is one of another pane's */
+  /** @throws WshError command_not_found, invalid_cursor: the id is another pane's */
   require(id: number): CommandRecord {
     return this.records.require(id);
   }
@@ -298,7 +298,7 @@ export class CommandLog {
     shell.isReplaced = true;
   }
 
-  /** A shell inside the session's own one has ended, or has become another program. */
+  /** An inner shell has ended, or has become another program. */
   handleShellLeft(child: ChildShell): void {
     const depth = this.shells.depthOf(child);
     if (depth > 1) this.leaveToDepth(depth - 1);

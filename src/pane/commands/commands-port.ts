@@ -35,13 +35,13 @@ export interface CommandsPort {
   readonly isRequested?: boolean;
   /** File of the integrated shell that was started; null or absent when the program is not one. */
   readonly shellFile?: string | null;
-  /** A key for a shell inside; null or absent: there are no files to give to shells. */
+  /** A key for an inner shell; null or absent: there are no files to give to shells. */
   readonly newKey?: (() => ChildKey) | null;
   /** Commands of the same pane before it was lost. */
   readonly restored?: readonly CommandRecord[];
   /** The id before the first command's; default 0. */
   readonly lastCommandId?: number;
-  /** Always equal to the secrets of shells inside. */
+  /** Always equal to the secrets of inner shells. */
   readonly childNonces?: Set<string>;
   /** The agent in the foreground, as last seen. */
   readonly agent?: () => AgentInfo | null;

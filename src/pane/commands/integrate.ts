@@ -1,8 +1,8 @@
 /**
- * Gives a shell inside the session's own one our integration and a separate secret, by one typed line
- * (docs/protocol.md, Shells inside the shell). From its next prompt on, exec types into this shell, and its commands
- * are exact. The line is typed like any typed command; its exit code only explains why nothing was done. The proof of
- * the integration is the shell's prompt with the secret, which it read from a file.
+ * Gives an inner shell our integration and a separate secret, by one typed line (docs/protocol.md, Shells
+ * inside the shell). From its next prompt on, exec types into this shell, and its commands are exact. The
+ * line is typed like any typed command; its exit code only explains why nothing was done. The proof of the
+ * integration is the shell's prompt with the secret, which it read from a file.
  */
 import { Wait } from "../../base/deadline.ts";
 import type { Step } from "../../protocol/commands.ts";
@@ -32,7 +32,9 @@ export class ShellIntegrator {
     private readonly port: IntegratePort,
   ) {}
 
-  /** @throws WshError no_shell_integration, invalid_request, and those of a typed command; then nothing has changed */
+  /**
+   * @throws WshError no_shell_integration, invalid_request, and those of a typed command, having changed nothing
+   */
   async integrate(kind: IntegratedShell, request: ExecRequest, deadline: number, warnings: string[]): Promise<void> {
     const { clock } = this.exec;
     const until = Math.max(deadline, clock.now() + MAX_ADOPT_MS);

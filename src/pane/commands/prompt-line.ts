@@ -204,7 +204,7 @@ export class PromptLine {
   }
 }
 
-/** Advice when a shell inside the session's own one is at its prompt. */
+/** Advice when an inner shell is at its prompt. */
 function hintInside(process: string | null): string {
   const kind = process === null ? "other" : shellKind(process);
   if (kind === "other") return NESTED_HINT;

@@ -69,7 +69,7 @@ export class TypedRun implements Disposable {
     ];
   }
 
-  /** The command was interrupted: a prompt is then its end, even if only the screen shows it. */
+  /** The command was interrupted: from now on a prompt is its end, even if only the screen shows it. */
   noteInterrupt(): void {
     this.isInterrupted = true;
   }

@@ -29,7 +29,7 @@ interface Hit {
 
 /** A matching line longer than this fraction of the limit (a quarter) is shown only around its match. */
 const LONG_SHARE = 4;
-/** Characters shown of it before and after the match's start. */
+/** Characters of that line shown before and after the match's start. */
 const EXCERPT_BEFORE = 150;
 const EXCERPT_AFTER = 250;
 

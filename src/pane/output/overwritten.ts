@@ -29,7 +29,7 @@ interface OverwrittenText {
 
 const NONE: readonly OverwrittenText[] = [];
 
-/** Our marks of a command's begin (C) and end, line ends, and carriage returns that end no line. */
+/** Our marks of a command's start (C) and end, line ends, and carriage returns that end no line. */
 const TOKEN = /\x1b\]133;([A-D])[^\x07\x1b]*(?:\x07|\x1b\\)|\r?\n|\r/g;
 
 interface OverwrittenPort {

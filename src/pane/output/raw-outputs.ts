@@ -1,6 +1,6 @@
 /**
- * The exact bytes that callers' commands wrote: from the mark of their begin to that of their end. The CR that the
- * terminal adds before each LF is removed.
+ * The exact bytes that callers' commands wrote: from the mark of their start to that of their end. The CR
+ * that the terminal adds before each LF is removed.
  *
  * Bounded: MOST_BYTES per command, ALL_BYTES in all; the newest stay. An incomplete output is dropped; the reason is
  * stored.
@@ -55,7 +55,7 @@ export class RawOutputs {
     return this.openCaptures.length > 0;
   }
 
-  /** The shell's script names the command after the mark of its begin: the name is not part of the output. */
+  /** The shell's script names the command after the mark of its start: the name is not part of the output. */
   private noteNamed(id: number): void {
     const capture = this.captures.get(id);
     if (capture !== undefined) capture.isNamed = true;

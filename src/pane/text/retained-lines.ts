@@ -112,7 +112,7 @@ export class HeadTail {
     this.add({ part: line, bytes, isWithheld }, 1);
   }
 
-  /** The first `count` lines of a source, past the head. They are read with the output, if still stored then. */
+  /** The first `count` lines of a source, past the head. They are read with the output, if still stored. */
   pushAll(source: LineSource, count: number): void {
     for (let from = 0; from < count; from += RUN_LINES) {
       const lines = Math.min(RUN_LINES, count - from);

@@ -14,7 +14,7 @@ import { type CopyModeText, isBefore, type Point, textOf } from "./text.ts";
 export class SearchedText {
   readonly fullText: string;
   readonly ids: readonly number[];
-  /** Start of each line, and then the start of a line after the last one. */
+  /** Start of each line, and of a line after the last one. */
   readonly starts: readonly number[];
   private foldedText: string | null = null;
 

@@ -241,7 +241,7 @@ export class Questions implements Answers {
     }
   }
 
-  /** The program of a pane is gone, and with it whatever read a secret there. */
+  /** A pane's program has ended, and with it any reader of a secret there. */
   handleProgramEnd(pane: string): void {
     for (const entry of this.pending.all)
       if (entry.pane === pane && entry.question.kind === "secret")

@@ -8,7 +8,7 @@ import { type PaneInfo, programsText, type RunningProgram, type SessionInfo } fr
 
 export interface PriorQuestion {
   readonly question: Question;
-  /** The pane or window in question; the answer applies to it, wherever the focus is then. */
+  /** The pane or window in question; the answer applies to it, wherever the focus is by that time. */
   readonly about: string;
   /** The answer's addition to the operation's input; null: nothing happens. */
   input(answer: Answer): Readonly<Record<string, unknown>> | null;

@@ -93,7 +93,7 @@ export class History {
     return true;
   }
 
-  /** Adds a piece of line `id` with `offset` cells before it; the builder is empty then. */
+  /** Adds a piece of line `id` with `offset` cells before it; the builder is empty afterwards. */
   append(id: number, offset: number, built: SegmentBuilder): void {
     if (this.openBlock.isFull) this.seal();
     this.openBlock.addBuilt(id, offset, built);

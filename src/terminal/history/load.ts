@@ -20,7 +20,10 @@ interface LoadTarget {
   feed(bytes: Uint8Array): void;
 }
 
-/** @param lines each ended by CR LF @returns whether the emulator has printed lines: discard its screen then */
+/**
+ * @param lines each ended by CR LF
+ * @returns whether the emulator has printed lines: if so, discard its screen
+ */
 export function loadLines(lines: Uint8Array, { hot, cols, feed }: LoadTarget): boolean {
   const reader = new LineReader();
   let offset = 0;

@@ -240,7 +240,7 @@ export class BlockBuilder implements Packed {
     this.specials?.delete(at);
   }
 
-  /** Detaches the pieces so far; the builder is empty then. */
+  /** Detaches the pieces so far; the builder is empty afterwards. */
   seal(): PackedPieces {
     const { count, firstId, length, runWords, specials, bytes } = this;
     const text = Buffer.allocUnsafeSlow(length);

@@ -12,7 +12,7 @@ import type { LastingChange } from "../../protocol/lasting-changes.ts";
 import { INACTIVE_PROPERTY } from "../marks.ts";
 import { lastingChange, passesCsi, passesEscape, passesOsc } from "./outer-state.ts";
 
-/** `title`: `ESC k TEXT ESC \\`, as in GNU screen and tmux. */
+/** `title`: `ESC k TEXT ESC \`, as in GNU screen and tmux. */
 export type SequenceKind = "esc" | "csi" | "osc" | "dcs" | "string" | "title";
 
 export interface Sequence {
@@ -72,7 +72,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 interface ClassifierOptions {
   readonly nonce: string | null;
-  /** Nonces of shells inside the session's own one. */
+  /** Nonces of inner shells. */
   readonly childNonces?: ReadonlySet<string> | undefined;
   readonly hideClipboard: boolean;
   readonly hideTitles: boolean;
@@ -100,8 +100,7 @@ export function classifier(options: ClassifierOptions): Classifier {
         if (bytes[end - 1] === 0x48 && end - sequence.start === 2) changed("tabs");
         if (needsCompletion(bytes, sequence.start, end)) return "stop";
         return passesEscape(bytes, sequence.start, end) ? "keep" : "cut";
-      // After a string without a proper end some terminals, including tmux, take everything that follows as its
-      // contents.
+      // If a string has no proper end, some terminals, including tmux, take all that follows as its contents.
       case "string":
         return isPicture(bytes, sequence.start, body) ? "picture" : "cut";
       case "dcs":
