@@ -1,7 +1,8 @@
 /**
  * Finds the AI agent for which a process acts: by its ancestors' names, or by its pane, whose owner is in the
- * environment of the pane's program. Variables that the agent's own programs remove do not matter. A process without
- * its ancestors is identified by the agent's variables in its environment, and by the pane in which it was started.
+ * environment of the pane's program. As long as a process has its ancestors, removed variables do not matter.
+ * A process that has lost its ancestors is identified by the agent's variables in its environment, and by the
+ * pane in which it was started.
  */
 
 import type { OwnerProcess } from "../protocol/owner.ts";

@@ -1,10 +1,10 @@
 /**
- * A process of ours is alive while it holds a lock: an exclusive flock on its own file, which the kernel frees only at
- * its death; it may be stopped or busy. The file is in the state directory, since cleaners delete regular files of
+ * A process of ours is alive while it holds a lock: an exclusive flock on its own file, which the kernel frees only
+ * at its death; it may be stopped or busy. The file is in the state directory, since cleaners delete regular files of
  * /tmp. Beside the process's socket is a link to it (`7.lock`), so the lock is found with the socket from any state
- * directory. Held by one descriptor, closed on exec: no shell has it. A file's name is never reused:
- * `INSTANCE.ID.BOOT.PID.RANDOM.lock`. If the file is lost, its process makes a new one (own-files-watch.ts); until then
- * BOOT and PID of the link decide, and in doubt it counts as alive.
+ * directory. One descriptor holds it, closed on exec, so that no shell inherits it. A file's name is never reused:
+ * `INSTANCE.ID.BOOT.PID.RANDOM.lock`. If the file is lost, its process makes a new one (own-files-watch.ts); until
+ * then BOOT and PID of the link decide, and in doubt it counts as alive.
  */
 
 import fs from "node:fs";

@@ -1,8 +1,8 @@
 /**
- * NAME.json: the server's public description for processes that find it by its files. Written by the server only,
- * completely and renamed into place, so that a reader never sees half of it. It remains when the server ends: `persist`
- * is a lasting choice of the person; pid and addresses are then empty. An invalid file counts as missing: the server
- * writes a new one.
+ * NAME.json: the server's public description for processes that find it by its files. Written by the server
+ * only, completely and renamed into place, so that a reader never sees half of it. It remains when the server
+ * ends, with empty pid and addresses, since `persist` is a lasting choice of the person. An invalid file
+ * counts as missing: the server writes a new one.
  *
  * The file is in the state directory, and the runtime directory has a link to it: cleaners of /tmp take no links, and
  * the description is found with the server's sockets from any state directory. The file's name contains the runtime

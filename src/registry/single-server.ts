@@ -1,7 +1,7 @@
 /**
- * One server per instance: binding happens under the registry's lock, after checking that no server holds the lock
- * beside the sockets (life-lock.ts). Files of a dead server are removed there; a path that is not a socket stops the
- * start. Unlinking at the end is under the same lock and spares a successor's files.
+ * One server per instance: binding happens under the registry's lock, after checking that no server holds the
+ * lock beside the sockets (life-lock.ts). Files of a dead server are removed there; a path that is not a
+ * socket prevents the start. The files are unlinked at the end under the same lock, except a successor's.
  */
 
 import fs from "node:fs";

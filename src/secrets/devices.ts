@@ -1,7 +1,7 @@
 /**
- * Browsers that a person has admitted (`wsh open`): each has its own key, of which only the public half is stored here.
- * It is valid only on the origin on which it was registered, since a later owner of another origin also owns its
- * storage. A browser has the access of the person who admitted it.
+ * Browsers that a person has admitted (`wsh open`): each has its own key. Only the public half of the key is
+ * stored here. The key is valid only on the origin on which it was registered, since a later owner of another
+ * origin also owns its storage. A browser has the access of the person who admitted it.
  */
 import { join } from "node:path";
 import * as v from "valibot";

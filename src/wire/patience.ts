@@ -1,7 +1,7 @@
 /**
- * How long another wsh process may be silent before it counts as hanging: PEER_TIMEOUT_MS if it is stopped, or asleep
- * with an unread message. A process that is working is late, not hanging: on a crowded machine it may wait long for a
- * processor, and reporting it as not answering would be wrong.
+ * How long another wsh process may be silent before it counts as hanging: PEER_TIMEOUT_MS if it is stopped,
+ * or asleep with an unread message. A process that is working is late, not hanging: on a crowded machine it
+ * may wait long for a processor.
  */
 import { platform } from "../platform/platform.ts";
 
