@@ -54,7 +54,10 @@ export function lineNotOfferedNotice(line: string, why: string): string {
   return ` not put at the prompt: ${cutText(line, MAX_LINE_CELLS)} (${cutText(why, MAX_REASON_CELLS)}) `;
 }
 
-/** Draws a notice in the upper right corner; in the lower one while the cursor is in the first row. @param ascii for a terminal that shows no UTF-8 */
+/**
+ * Draws a notice in the upper right corner; in the lower one while the cursor is in the first row.
+ * @param ascii for a terminal that shows no UTF-8
+ */
 export function drawNotice<T extends Grid>(frame: T, notice: string, ascii = false): T {
   const canvas = new Canvas(frame.rows, frame.cols);
   frame.lines.forEach((line, row) => {

@@ -35,7 +35,9 @@ export function buildTheme(changes: Partial<Readonly<Record<ThemeRole, StyleSpec
 
 const currentStyles = buildTheme({});
 export const theme: Theme = currentStyles;
-/** The same style without colours, for each style of a role. Styles of an earlier theme are collected with their last use. */
+/**
+ * For each style of a role, the same without colours. Styles of an earlier theme are collected with their last use.
+ */
 const colorless = new WeakMap<Style, Style>();
 
 /** Sets the styles of this process. */

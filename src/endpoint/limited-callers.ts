@@ -28,7 +28,10 @@ export class LimitedCallers {
     return () => this.openRequests.delete(open);
   }
 
-  /** Executes a request for as long as the caller may use its subject. @throws WshError session_not_found, access_denied */
+  /**
+   * Executes a request for as long as the caller may use its subject.
+   * @throws WshError session_not_found, access_denied
+   */
   async whilePermitted<T>(request: PeerRequest, owner: Owner, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (!isLimited(request)) return run(request.signal);
     const controller = new AbortController();

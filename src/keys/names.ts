@@ -1,9 +1,9 @@
 /**
  * Names of keys as people and agents write them: `Ctrl+C`, `M-x`, `Shift+Tab`, `PgUp`, `F5`, `KPEnter`, `é`.
  *
- * Owns the table of names and synonyms, and the parsing of one name into a `Key`. Invariants: every key name that the
- * decoder reports can be parsed here; a name is parsed completely or not at all, never guessed. Case is ignored in names
- * and in a letter after Ctrl; a lone character, or one after Alt, is that very character.
+ * Owns the table of names and synonyms, and the parsing of one name into a `Key`. Invariants: every key name
+ * that the decoder reports can be parsed here; a name is parsed completely or not at all, never guessed. Case
+ * is ignored in names and in a letter after Ctrl; a lone character, or one after Alt, is that very character.
  */
 
 export const SHIFT = 1;

@@ -1,6 +1,6 @@
 /**
- * The writer of a pane: who typed into it last, a person at an attached terminal or a caller. Until someone types, it is
- * the pane's owner. Commands in receipts and histories, and copies that programs make, are attributed to it.
+ * The writer of a pane: who typed into it last, a person at an attached terminal or a caller. It is the pane's owner
+ * until someone types. Commands in receipts and histories, and copies that programs make, are attributed to it.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Owner } from "../protocol/owner.ts";

@@ -106,7 +106,11 @@ export interface TypedInput {
   readonly activity: { record(): void };
   /** Modes that the program has set on its terminal; null: unknown. */
   flags(): PtyFlags | null;
-  /** Keys of an attached terminal. @param flags the program's modes at that time @param byAgent it is an AI agent's terminal */
+  /**
+   * Keys of an attached terminal.
+   * @param flags the program's modes at that time
+   * @param byAgent it is an AI agent's terminal
+   */
   typed(bytes: Uint8Array, flags: PtyFlags | null, byAgent?: boolean): void;
 }
 

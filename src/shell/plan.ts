@@ -34,8 +34,8 @@ export interface ShellFacts {
   /** Absolute directory that holds `integrationFiles()`. */
   readonly scriptsDir: string;
   /**
-   * Absolute path of a file with the secret that this session's marks carry (letters and digits). The script empties it,
-   * so that no program finds the secret there or in the shell's environment, which keeps its first state in /proc.
+   * Absolute path of a file with the secret that this session's marks carry (letters and digits). The script empties
+   * it, so no program finds the secret there or in the shell's environment, which keeps its first state in /proc.
    */
   readonly keyFile: string;
   /** The shell that the system's user database names for the person; null when it names none. */

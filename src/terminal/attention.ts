@@ -1,6 +1,6 @@
 /**
- * Notifications and progress in a program's output: OSC 9 (iTerm2, ConEmu), 777 (urxvt) and 99 (kitty). Pure, except for
- * the parts of a kitty notification that is sent in pieces: at most one is pending.
+ * Notifications and progress in a program's output: OSC 9 (iTerm2, ConEmu), 777 (urxvt) and 99 (kitty). Pure,
+ * except for a kitty notification that is sent in pieces: at most one is pending.
  *
  * Formats: iTerm2's "Proprietary Escape Codes" (OSC 9 ; text), ConEmu's "ANSI escape codes" (OSC 9 ; 4 ; state ; percent,
  * and other subcommands with a number first), kitty's "Desktop notifications" (OSC 99 ; key=value:… ; payload).

@@ -381,7 +381,7 @@ export class TerminalModel {
     ];
   }
 
-  /** Output that puts a freshly reset terminal of this size, its cursor at home, into this state, after `history` rows. */
+  /** Output that brings a freshly reset terminal of this size, cursor at home, to this state, after `history` rows. */
   serialize(options: { readonly history: number }): Uint8Array {
     const title = this.hideTitles ? "" : this.title;
     return encoder.encode(serialize(this.emulator, { historyRows: options.history, title }));

@@ -19,7 +19,7 @@ export interface OuterCaps {
   readonly synchronized: boolean;
   /** Erasing fills cells with the background colour. */
   readonly bce: boolean;
-  /** Blanks are written: xterm keeps the pixels of a picture below cells that were only erased, and may show them again. */
+  /** Blanks are written: xterm keeps a picture's pixels below cells that were only erased, and may show them again. */
   readonly writesBlanks?: boolean;
   /** The client always draws on the outer terminal's alternate screen (`--alt-screen`). */
   readonly altScreen: boolean;

@@ -11,7 +11,9 @@ import type { RenderedLine, ScreenBefore, TerminalText } from "./text.ts";
 
 /** Cursors with stored screens: callers pass back the newest, and some store one for each thing they follow. */
 const MAX_ISSUED = 16;
-/** Characters of the stored screens: each 50 rows of 160 columns, or fewer of larger ones; none with a line of megabytes. */
+/**
+ * Characters of the stored screens: each 50 rows of 160 columns, or fewer larger ones; none with a line of megabytes.
+ */
 const MAX_CHARACTERS = 131_072;
 
 /** The current screen. Call between chunks. */

@@ -29,8 +29,8 @@ export interface ScreenBefore {
   /** Lines of the normal screen by id; the cursor's with the blanks before it. */
   readonly lines: ReadonlyMap<number, string>;
   /**
-   * The same lines, including erased ones, if there was text before the cursor, such as a prompt: a redrawn prompt is not
-   * new. Empty otherwise: a menu redrawn above an empty line is new.
+   * The same lines, including erased ones, if there was text before the cursor, for example a prompt: a
+   * redrawn prompt is not new. Empty otherwise: a menu redrawn above an empty line is new.
    */
   readonly standingLines: ReadonlyMap<number, string>;
   /** The last of those lines: everything after it is new. */
@@ -50,8 +50,8 @@ export interface SearchRest {
 }
 
 /**
- * The rendered output, read between chunks and at marks. Reading several lines walks the emulator's hot window (~30 µs),
- * so request them together.
+ * The rendered output, read between chunks and at marks. Reading several lines walks the emulator's hot
+ * window (~30 µs), so request them together.
  */
 export interface TerminalText {
   /** Output bytes parsed since the pane began, counted from `start`. */

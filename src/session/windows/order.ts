@@ -99,7 +99,10 @@ export function replaceWindow(state: Windows, id: number, { window, panes }: Who
   return { ...added, recent: state.recent.map((each) => (each === id ? window.id : each)) };
 }
 
-/** After a crash during a swap with another session: the incoming window has the outgoing one's place if that has left. */
+/**
+ * After a crash during a swap with another session: the incoming window takes the outgoing one's place if
+ * that has left.
+ */
 export function settleSwap(state: Windows, isPresent: (pane: string) => boolean): Windows {
   const incoming = state.windows.find(({ replaces }) => replaces !== undefined);
   if (incoming === undefined) return state;

@@ -19,7 +19,7 @@ import type { RawLines } from "./raw-lines.ts";
 import type { Segment } from "./segment.ts";
 import { SegmentBuilder } from "./segment-builder.ts";
 
-/** Rows that xterm keeps above the screen: the maximum that one slice can scroll, and ~700 that a screen may show again. */
+/** Rows that xterm keeps above the screen: as many as one slice can scroll, and ~700 that a screen may show again. */
 export const HOT_ROWS = 1_216;
 /** Least rows above the screen that the emulator has after a flood or a resize: a taller screen shows them again. */
 export const ROWS_ABOVE = 256;

@@ -1,4 +1,4 @@
-/** The combining characters that number rows, columns and the highest byte of an id (kitty: rowcolumn-diacritics.txt). */
+/** Combining characters that number rows, columns and the highest byte of an id (kitty: rowcolumn-diacritics.txt). */
 
 /** Ranges of code points, in base 36: distance from the end of the previous one, and length minus one. */
 const RANGES =

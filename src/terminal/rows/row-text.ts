@@ -1,9 +1,9 @@
 /**
  * One row of the emulator as text, as spans (docs/protocol.md, Terminal data) and as cells to paint.
  *
- * Pure readings of stored rows. They run per row of a snapshot and per row that leaves the hot window, so a row of plain
- * Latin-1 takes a loop without allocation. Cells that were never written read as spaces; trailing spaces of the default
- * style belong to no line.
+ * Pure readings of stored rows. They run per row of a snapshot and per row that leaves the hot window, so a
+ * plain Latin-1 row takes a loop without allocation. Cells that were never written read as spaces; trailing
+ * spaces of the default style belong to no line.
  */
 
 import { blankRow, type Cell, plainBlank, type Row } from "../../protocol/grid.ts";
