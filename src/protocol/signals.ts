@@ -1,11 +1,12 @@
 /** Names of signals that a system of wsh knows: Linux or macOS. A system refuses those that it does not have. */
 import { WshError } from "./errors.ts";
 
-const names = (
-  "HUP INT QUIT ILL TRAP ABRT IOT EMT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM CHLD STKFLT CONT STOP TSTP BREAK " +
-  "TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO POLL LOST PWR INFO SYS UNUSED"
-).split(" ");
-const known: ReadonlySet<string> = new Set(names);
+const known: ReadonlySet<string> = new Set(
+  (
+    "HUP INT QUIT ILL TRAP ABRT IOT EMT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM CHLD STKFLT CONT STOP TSTP BREAK " +
+    "TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO POLL LOST PWR INFO SYS UNUSED"
+  ).split(" "),
+);
 /** Largest number of a signal with a name. */
 const MAX_NUMBER = 31;
 
@@ -15,6 +16,6 @@ export function requireSignal(signal: string | number): void {
   if (Number.isInteger(number) && number >= 1 && number <= MAX_NUMBER) return;
   if (known.has(String(signal).toUpperCase().replace(/^SIG/, ""))) return;
   throw new WshError("invalid_request", `'signal': unknown signal '${signal}'`, {
-    hint: `Use one of ${names.join(", ")}.`,
+    hint: "Use INT, TERM, HUP, QUIT, KILL, STOP, CONT, another name of signal(7), or its number.",
   });
 }
