@@ -55,10 +55,13 @@ export function statOf(pid: number): Stat | null {
 /** Index of field 28, the start of the stack, among the fields of stat after the name. */
 const START_STACK = 25;
 
-/** The kernel places the stack of every started program elsewhere; "0" when the kernel hides it. */
+/**
+ * The kernel places the stack of every started program elsewhere; "0" when the kernel hides it, or the process is ending.
+ * An ending process has no file either, so the file is read last: otherwise the end looks like another program.
+ */
 export function processImage(pid: number): ProcessImage | null {
-  const executable = processLink(pid, "exe");
-  const text = executable === null ? null : readText(`/proc/${pid}/stat`);
+  const text = readText(`/proc/${pid}/stat`);
+  const executable = text === null ? null : processLink(pid, "exe");
   if (executable === null || text === null) return null;
   const start = text.slice(text.lastIndexOf(")") + 2).split(" ")[START_STACK] ?? "0";
   return { executable: withoutDeletedMark(executable), start };
