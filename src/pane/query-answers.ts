@@ -19,8 +19,8 @@ const CHECK_INTERVAL_MS = 3;
  */
 const MAX_QUIET_CHECKS = 13;
 /**
- * The same limit while the kernel shows the program at work, 0.3 s: one that waits briefly for a processor
- * does not read.
+ * The same limit while the kernel shows the program at work, 0.3 s: a program that waits for a processor reads
+ * late.
  */
 const MAX_WORKING_CHECKS = 100;
 /** Longest wait of an answer while output keeps coming, in ms. */

@@ -145,7 +145,7 @@ const shell = /^(?:ba|da|z|k|mk|fi|tc|c)?sh$/;
 
 /**
  * The process with which the work of an agent ends: the agent's own, or the program of the pane that an agent owns.
- * @returns if there is no such process, the nearest from `pid` that is not a wrapper (`timeout 60`, `sh -c`)
+ * @returns otherwise the nearest process from `pid` upwards that is not a wrapper (`timeout 60`, `sh -c`)
  */
 export function ownerProcessAbove(pid: number): OwnerProcess | null {
   const { processes, listeners } = platform();

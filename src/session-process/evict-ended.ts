@@ -1,6 +1,6 @@
 /**
  * Asks the ended sessions above the limit to end now, oldest first. A session whose result is being read stays.
- * The process of one that does not answer is killed: it holds only text. Loaded only if there are such sessions.
+ * A process that does not answer is killed: it holds only text. Loaded only if there are such sessions.
  */
 
 import type { Instance } from "../instance/paths.ts";

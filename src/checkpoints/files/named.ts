@@ -1,8 +1,8 @@
 /**
  * Named checkpoints: a folder each beside those that are written continuously (`s3.before` beside `s3`), with the
  * same files, none of which changes once the folder has its name. They outlive their session, and are deleted
- * only on request. A folder that is being written is `s3~RANDOM`; one that replaces another is `s3.before~2`. So
- * at every moment one of the two is complete and has the label: the highest number counts.
+ * only on request. While it is written, a folder is called `s3~RANDOM`; a replacement is called `s3.before~2`. At
+ * every moment one of the two is complete and has the label: the highest number counts.
  */
 import fs from "node:fs";
 import { join } from "node:path";

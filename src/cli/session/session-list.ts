@@ -1,7 +1,7 @@
 /**
  * The sessions of an instance, for `wsh list` and `wsh agents`. It asks a running server, which knows most of
  * them without waking their processes. Without a server, all session processes are found and asked at once;
- * one that hangs delays the rest by at most a second.
+ * a hanging process delays the list by at most a second.
  */
 import * as v from "valibot";
 import { hostname } from "../../instance/hostname.ts";

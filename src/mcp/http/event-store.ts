@@ -1,7 +1,7 @@
 /**
  * The newest messages of one HTTP session's streams, so that a client whose connection broke can resume with
  * Last-Event-ID. Bounded by number and bytes. A client cannot resume from a dropped event; the store
- * distinguishes it from one that was never sent.
+ * tells dropped events from unknown ones.
  */
 import type { EventId, EventStore, JSONRPCMessage, StreamId } from "@modelcontextprotocol/server";
 

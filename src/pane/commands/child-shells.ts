@@ -2,7 +2,7 @@
  * Shells inside the session's own shell that have a separate secret (docs/protocol.md, Shells inside the shell).
  *
  * A child is known from the issue of its secret until its process ends or becomes another program. When its
- * terminal is remote (ssh), the process is the local one that relays it. The secrets are shared with the
+ * terminal is remote (ssh), the local process that relays it counts instead. The secrets are shared with the
  * filter that keeps our marks from clients.
  */
 import { platform } from "../../platform/platform.ts";

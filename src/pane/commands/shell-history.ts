@@ -6,8 +6,8 @@
  *
  * A shell reports it with C and the following E (zsh, fish), with C alone (bash, if its history has grown by
  * then), or with the history's entry in an E after D (bash). So a command is decided at its start, or else at
- * the next prompt, the next command, or the shell's end. A command that the shell omitted as a repetition of
- * a kept one is reported; one that was only indented is not.
+ * the next prompt, the next command, or the shell's end. A command that the shell omitted because it repeats
+ * a kept one is reported. A command that was omitted because it is indented is not.
  */
 
 import type { CommandRecord } from "../../protocol/commands.ts";

@@ -1,7 +1,7 @@
 /**
  * Observes a pane's program when that can give a new result: on demand, and for watchers when output pauses.
  *
- * An observation scans /proc unless a shell shows its prompt. So there are no observations while output flows
+ * An observation scans /proc unless a shell shows its prompt. To keep that rare, none is made while output flows
  * or without watchers, and few while nothing changes. `noteChange` runs per chunk and per input: it notes the
  * time and, for watchers, sets one timer.
  */

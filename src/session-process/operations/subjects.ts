@@ -146,7 +146,7 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
   return [...localPanes.values()].some(runsAgent) ? [] : [session.owner];
 }
 
-/** Whether an agent reports its own state, or one that will not be accepted: the call names the reporting process. */
+/** Whether the reported process is the caller's, or unknown: a report about an unknown one is refused later. */
 function isOwnReport({ localPanes }: SessionParts, call: Pick<PeerRequest, "caller" | "input">, pane: string): boolean {
   const { pid } = parse(ReportSchema, call.input);
   const reported = typeof pid === "number" ? localPanes.get(pane)?.pane.agent.agentFor(pid) : undefined;

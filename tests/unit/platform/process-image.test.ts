@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { platform } from "../../../src/platform/platform.ts";
 
-/** Without the order in which the image is read, every third of them showed another image at its end. */
+/** With the reads in the other order, a third of them ended with another image. */
 const PROCESSES = 50;
 
 test.if(process.platform === "linux")("a process that ends has the image of its program, and then none", () => {
