@@ -150,6 +150,7 @@ export const commandOperations = [
     grant: "own-panes",
     lasts: "program",
     types: true,
+    inScripts: true,
     summary: "Run shell commands at the session's prompt; exit code, own output, duration",
     input: v.object({
       ...execFields,
@@ -237,6 +238,7 @@ export const commandOperations = [
     scope: "pane",
     access: "observe",
     grant: "own-panes",
+    isStable: true,
     summary: "The result of one command, as exec returns it to a caller that waits",
     // `stopped`: how the caller stopped it at its deadline.
     input: v.object({
@@ -263,6 +265,7 @@ export const commandOperations = [
     access: "observe",
     grant: "own-panes",
     lasts: "wait",
+    inScripts: true,
     summary: "Wait for a condition: a command's end, a prompt, text, silence, exit",
     input: WaitSchema,
     output: WaitResultSchema,
@@ -292,6 +295,7 @@ export const commandOperations = [
     access: "observe",
     grant: "own-panes",
     lasts: "program",
+    inScripts: true,
     summary: "Output since a cursor, of a command, or the newest lines",
     input: v.object({
       since: optional(OutputCursorSchema, "an output_cursor: only later output"),
@@ -316,6 +320,7 @@ export const commandOperations = [
     scope: "pane",
     access: "observe",
     grant: "own-panes",
+    inScripts: true,
     summary: "State of the session's program, and the evidence for it",
     input: NothingSchema,
     output: StatusSchema,
@@ -327,6 +332,7 @@ export const commandOperations = [
     scope: "pane",
     access: "observe",
     grant: "own-panes",
+    inScripts: true,
     summary: "Commands that ran at the session's prompt, oldest first",
     input: v.object({
       limit: optional(integerFrom(0), "the newest N", 100),
@@ -340,6 +346,8 @@ export const commandOperations = [
     scope: "pane",
     access: "observe",
     grant: "own-panes",
+    inScripts: true,
+    isStable: true,
     summary: "One command's record",
     input: v.object({ id: CommandIdSchema }),
     output: CommandRecordSchema,
@@ -352,6 +360,7 @@ export const commandOperations = [
     scope: "pane",
     access: "observe",
     grant: "own-panes",
+    isStable: true,
     summary: "Output of one command",
     input: v.object({
       id: CommandIdSchema,

@@ -39,9 +39,16 @@ export interface Operation<
 > {
   readonly name: N;
   readonly scope: S;
+  /**
+   * The subject, where it is not the scope's own (layout: the target's pane). `window`: the target's window; `named`:
+   * the pane that the target names, else the session: drawing is clipped to a pane and stored with it.
+   */
+  readonly subject?: "window" | "named";
   readonly access: Access;
   /** The call may last as long as a program. A `wait` changes nothing: it is repeated after a lost connection. */
   readonly lasts?: "wait" | "program";
+  /** The same input has the same answer later too: after a lost connection it is worth asking again. */
+  readonly isStable?: true;
   /** The operation types into a pane's program. */
   readonly types?: true;
   /** The operation starts sessions, whose processes record the request that started them. */
@@ -65,12 +72,16 @@ export interface Operation<
    * person. Offering a line is not among these: it changes what the person types, and its errors quote that.
    */
   readonly forAgents?: "own" | "stored" | "any";
+  /** Programs of `wsh_script` may call it: their language needs it. */
+  readonly inScripts?: true;
   /**
    * What a `layout` or `session` operation changes: an AI agent needs the permission of its owners. `pane`:
    * the target's pane; `panes`: all panes of its window; `window`: these and the session; `session`: all
    * panes of the session and the session itself. Absent: the session.
    */
   readonly affects?: "pane" | "panes" | "window" | "session";
+  /** The input field that names another target of a `layout` operation, which may be in another session. */
+  readonly otherIn?: "to" | "with";
   /** It ends programs of the session, or ends or deletes something else: a person's own line is confirmed first. */
   readonly ends?: "programs" | "data";
   /**

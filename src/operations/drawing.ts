@@ -44,6 +44,8 @@ const InputModeSchema = v.object({
   lease_ms: v.optional(v.number()),
 });
 
+const drawing = { scope: "session", subject: "named" } as const;
+
 /** Makes the operations common to overlays and panels, from their schemas and the differing words. */
 function drawnOperations<
   const K extends "overlay" | "panel",
@@ -66,7 +68,7 @@ function drawnOperations<
   return [
     operation({
       name: `${kind}.create`,
-      scope: "session",
+      ...drawing,
       access: "operate",
       summary: summaries.create,
       input: schemas.create,
@@ -77,7 +79,7 @@ function drawnOperations<
     }),
     operation({
       name: `${kind}.list`,
-      scope: "session",
+      ...drawing,
       access: "observe",
       summary: summaries.list,
       input: NothingSchema,
@@ -87,7 +89,7 @@ function drawnOperations<
     }),
     operation({
       name: `${kind}.get`,
-      scope: "session",
+      ...drawing,
       access: "observe",
       summary: `One ${kind}`,
       input: IdSchema,
@@ -98,7 +100,7 @@ function drawnOperations<
     }),
     operation({
       name: `${kind}.replace`,
-      scope: "session",
+      ...drawing,
       access: "operate",
       summary: summaries.replace,
       input: v.intersect([IdSchema, schemas.replace]),
@@ -109,7 +111,7 @@ function drawnOperations<
     }),
     operation({
       name: `${kind}.patch`,
-      scope: "session",
+      ...drawing,
       access: "operate",
       summary: summaries.patch,
       input: v.intersect([IdSchema, schemas.patch]),
@@ -120,7 +122,7 @@ function drawnOperations<
     }),
     operation({
       name: `${kind}.spans`,
-      scope: "session",
+      ...drawing,
       access: "operate",
       summary: `Update ${one}'s spans by their ids`,
       input: v.intersect([IdSchema, UpdateSpansSchema]),
@@ -131,7 +133,7 @@ function drawnOperations<
     }),
     operation({
       name: `${kind}.write`,
-      scope: "session",
+      ...drawing,
       access: "operate",
       summary: `Write text at places inside ${one}; an empty list clears`,
       input: v.intersect([IdSchema, RegionWritesSchema]),
@@ -142,7 +144,7 @@ function drawnOperations<
     }),
     operation({
       name: `${kind}.delete`,
-      scope: "session",
+      ...drawing,
       access: "operate",
       summary: `Remove ${one}`,
       input: IdSchema,
@@ -153,7 +155,7 @@ function drawnOperations<
     }),
     operation({
       name: `${kind}.clear`,
-      scope: "session",
+      ...drawing,
       access: "operate",
       summary: `Remove all ${kind}s, of both screen modes`,
       input: NothingSchema,
@@ -201,7 +203,7 @@ export const elementOperations = [
   ),
   operation({
     name: "element.batch",
-    scope: "session",
+    ...drawing,
     access: "operate",
     summary: "Update spans and write text of one overlay or panel in one step",
     input: BatchUpdateSchema,
@@ -266,7 +268,7 @@ export const elementOperations = [
   }),
   operation({
     name: "focus.get",
-    scope: "session",
+    ...drawing,
     access: "observe",
     summary: "The overlay or panel that receives captured keys",
     input: NothingSchema,
@@ -276,7 +278,7 @@ export const elementOperations = [
   }),
   operation({
     name: "focus.set",
-    scope: "session",
+    ...drawing,
     access: "operate",
     summary: "Focus an overlay or panel for captured keys",
     input: IdSchema,
@@ -287,7 +289,7 @@ export const elementOperations = [
   }),
   operation({
     name: "focus.unset",
-    scope: "session",
+    ...drawing,
     access: "operate",
     summary: "Clear the focus of captured keys",
     input: NothingSchema,
@@ -297,7 +299,7 @@ export const elementOperations = [
   }),
   operation({
     name: "screen_mode.get",
-    scope: "session",
+    ...drawing,
     access: "observe",
     summary: "The displayed set of overlays and panels",
     input: NothingSchema,
@@ -307,7 +309,7 @@ export const elementOperations = [
   }),
   operation({
     name: "screen_mode.enter_alt",
-    scope: "session",
+    ...drawing,
     access: "operate",
     summary: "Show a set of overlays and panels of its own",
     input: NothingSchema,
@@ -318,7 +320,7 @@ export const elementOperations = [
   }),
   operation({
     name: "screen_mode.exit_alt",
-    scope: "session",
+    ...drawing,
     access: "operate",
     summary: "Remove that set and show the normal one again",
     input: NothingSchema,

@@ -215,6 +215,7 @@ export const paneOperations = [
     scope: "layout",
     access: "operate",
     affects: "window",
+    otherIn: "to",
     summary: "Move a pane beside another one, to another window or session, or into a new window",
     input: v.object({
       to: v.optional(v.nullable(described(v.string(), "destination pane, window or session; absent: a new window"))),

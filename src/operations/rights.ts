@@ -14,7 +14,10 @@ import type { Operation } from "./define.ts";
 import { peerRequest, streamRequests } from "./peer-requests.ts";
 
 /** The requested operation, as the table of operations describes it. */
-type RequestedOperation = Pick<Operation, "name" | "access" | "scope" | "forOneSession" | "shared">;
+type RequestedOperation = Pick<
+  Operation,
+  "name" | "access" | "scope" | "subject" | "otherIn" | "forOneSession" | "shared"
+>;
 
 /**
  * The permission that a request besides operations requires for an AI agent, which may read what is not private.
@@ -117,19 +120,21 @@ export function requireAllSessions(
  */
 export function targetsIn(
   { caller: { only } }: Pick<Acting, "caller">,
-  { name, scope }: RequestedOperation,
+  operation: RequestedOperation,
   input: unknown,
 ): string[] {
-  return only === undefined || scope !== "layout" ? [] : othersIn(name, input);
+  return only === undefined ? [] : othersIn(operation, input);
 }
 
-/** Targets in a layout operation's input: panes that a view would show, and a pane's destination. */
-export function othersIn(operation: string, input: unknown): string[] {
-  if (!/^(pane|popup|window|layout)\./.test(operation) || typeof input !== "object" || input === null) return [];
-  const isMove = operation === "pane.move" || operation === "window.move";
-  const place = isMove && "to" in input ? input.to : operation === "window.swap" && "with" in input ? input.with : null;
-  const named = [...viewsIn(input), place].filter((target) => typeof target === "string");
-  return operation.startsWith("window.") ? named.filter((target) => !isWithinSession(target)) : named;
+/** Targets in a layout operation's input: panes that a view would show, and the other pane, window or session. */
+export function othersIn(
+  { scope, subject, otherIn }: Pick<Operation, "scope" | "subject" | "otherIn">,
+  input: unknown,
+): string[] {
+  if (scope !== "layout" || typeof input !== "object" || input === null) return [];
+  const other: unknown = otherIn === undefined ? null : Reflect.get(input, otherIn);
+  const isHere = subject === "window" && typeof other === "string" && isWithinSession(other);
+  return [...viewsIn(input), isHere ? null : other].filter((target) => typeof target === "string");
 }
 
 /** Whether `window.move` or `window.swap` names a window of the same session. */

@@ -1,18 +1,19 @@
 /**
- * The subject of an operation on a session with several panes: one pane, or the whole session. Pure, and by names
- * alone, so that routing need not load the schemas; a test compares it with the table.
+ * The subject of an operation on a session with several panes: one pane, its window, or the whole session. Pure; the
+ * facts about operations are compiled into this file, so that routing need not load the schemas.
  */
+import type { Operation } from "./define.ts";
+import { routingTable } from "./routing-table.ts" with { type: "macro" };
 
-/** Drawing is clipped to a pane if the target is one, and stored with it. */
-const drawing = /^(overlay|panel|element|focus|screen_mode)\./;
-/** Operations on the whole session. */
-const whole =
-  /^(session\.(get|update|kill|detach|clients|resize|restart|environment)|input\.(mode|capture|release|keys)|terminal\.show|ask(\..*)?|(pane|popup|window|layout)\..*|buffer\.(?!paste$).*)$/;
+const byName: ReadonlyMap<string, Pick<Operation, "scope" | "subject" | "ends">> = new Map(
+  Object.entries(routingTable()),
+);
 
 /** @param target as the caller wrote it; absent: the session as a whole */
 export function isForPane(operation: string, target?: string): boolean {
-  if (drawing.test(operation)) return target !== undefined && addressesPane(target);
-  return !whole.test(operation);
+  const { scope, subject } = byName.get(operation) ?? {};
+  if (subject === "named") return target !== undefined && addressesPane(target);
+  return scope === "pane";
 }
 
 /** The target of an operation that an event triggers: the event's pane or window, or else its session. */
@@ -24,9 +25,9 @@ export function subjectOf(
     session_id,
   }: { readonly pane?: string | undefined; readonly window?: string | undefined; readonly session_id: string },
 ): string {
-  if (/^(window|layout)\./.test(operation)) return window ?? pane ?? session_id;
-  const isPanes = /^(pane|popup)\./.test(operation) || isForPane(operation, pane);
-  return isPanes ? (pane ?? window ?? session_id) : session_id;
+  const { scope, subject } = byName.get(operation) ?? {};
+  if (subject === "window") return window ?? pane ?? session_id;
+  return scope === "layout" || isForPane(operation, pane) ? (pane ?? window ?? session_id) : session_id;
 }
 
 /** Whether a target names a pane, not only the session that has it. */
@@ -40,10 +41,12 @@ export function withPane(result: unknown, pane: string): unknown {
   return takesFacts ? { ...result, pane } : result;
 }
 
-/** Operations of the server, by name. */
-const ofServer = /^(servers?|sessions|ports|history|checkpoint|events)\.|\.any$|^exec\.fresh$/;
-
 /** Whether the server handles it, for any session. */
 export function isForServer(operation: string): boolean {
-  return ofServer.test(operation);
+  return byName.get(operation)?.scope === "server";
+}
+
+/** What the operation ends, if anything. */
+export function endsOf(operation: string): Operation["ends"] {
+  return byName.get(operation)?.ends;
 }

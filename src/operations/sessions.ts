@@ -58,6 +58,7 @@ export const sessionOperations = [
     machineIn: "server",
     gives: "sessions",
     forOneSession: true,
+    inScripts: true,
     summary: "List sessions, oldest first",
     input: v.object({
       tag: TagFilterSchema,
@@ -78,6 +79,7 @@ export const sessionOperations = [
     gives: "sessions",
     forAgents: "own",
     makesSessions: true,
+    inScripts: true,
     summary: "Start a program in a new terminal",
     input: v.object({
       ...CreateSessionSchema.entries,
@@ -112,6 +114,7 @@ export const sessionOperations = [
     // In a private session, the answer is only its name.
     forAgents: "any",
     gives: "sessions",
+    inScripts: true,
     summary: "One session with its windows and panes",
     input: NothingSchema,
     output: SessionInfoSchema,
@@ -152,6 +155,7 @@ export const sessionOperations = [
     access: "operate",
     affects: "session",
     ends: "programs",
+    inScripts: true,
     summary: "End the session: SIGHUP, then SIGKILL after kill_grace_ms; answers when its program has ended",
     input: v.object({
       reason: optional(v.picklist(["killed", "server_stopped"]), "reason sent to listeners", "killed"),
@@ -218,6 +222,7 @@ export const sessionOperations = [
     name: "session.resize",
     scope: "session",
     access: "operate",
+    inScripts: true,
     summary:
       "Set the size of the terminal; visible panels are subtracted from what the program sees. " +
       "An attached terminal decides the size itself: then this is refused (size_held) unless forced",

@@ -18,26 +18,68 @@ import { sessionOperations } from "./sessions.ts";
 import { terminalOperations } from "./terminal.ts";
 import { windowOperations } from "./windows.ts";
 
-const all = [
-  ...serverOperations,
-  ...eventOperations,
-  ...sessionOperations,
-  ...terminalOperations,
-  ...lineOperations,
-  ...commandOperations,
-  ...receiptOperations,
-  ...elementOperations,
-  ...askingOperations,
-  ...bufferOperations,
-  ...historyOperations,
-  ...portOperations,
-  ...windowOperations,
-  ...paneOperations,
-  ...agentOperations,
-  ...checkpointOperations,
+/** The sections of the reference of the HTTP API (`/docs`, `/openapi.json`), each with its operations. */
+export const sections = [
+  {
+    title: "Server",
+    description: "The server itself, other machines, events, ports.",
+    operations: [...serverOperations, ...eventOperations, ...portOperations],
+  },
+  {
+    title: "Sessions",
+    description: "Creating, finding, changing and ending sessions.",
+    operations: sessionOperations,
+  },
+  {
+    title: "Windows and panes",
+    description: "The layout of a session.",
+    operations: [...windowOperations, ...paneOperations],
+  },
+  {
+    title: "Terminal",
+    description: "Typing, reading screen and lines, waiting for idle.",
+    operations: [...terminalOperations, ...lineOperations],
+  },
+  {
+    title: "Commands",
+    description: "Running commands and reading their output.",
+    operations: [...commandOperations, ...receiptOperations],
+  },
+  {
+    title: "History",
+    description: "Commands that ran in any session.",
+    operations: historyOperations,
+  },
+  {
+    title: "Overlays, panels and keyboard",
+    description: "Drawing over and beside the terminal, capturing the keys that people type.",
+    operations: elementOperations,
+  },
+  {
+    title: "Questions",
+    description: "Asking the person at a terminal.",
+    operations: askingOperations,
+  },
+  {
+    title: "Agents",
+    description: "AI agents that run in panes.",
+    operations: agentOperations,
+  },
+  {
+    title: "Paste buffers",
+    description: "Copied texts, and pasting them.",
+    operations: bufferOperations,
+  },
+  {
+    title: "Checkpoints",
+    description: "Saving, comparing and restoring sessions.",
+    operations: checkpointOperations,
+  },
 ] as const;
 
-type All = (typeof all)[number];
+type All = (typeof sections)[number]["operations"][number];
+const all = sections.flatMap(({ operations: own }): readonly All[] => own);
+
 export type OperationName = All["name"];
 type Named<N extends OperationName> = Extract<All, { readonly name: N }>;
 

@@ -61,6 +61,7 @@ export const terminalOperations = [
     access: "operate",
     grant: "own-panes",
     types: true,
+    inScripts: true,
     summary: "Type text, bytes or keys into the terminal",
     input: SendInputSchema,
     check: requireTypable,
@@ -78,6 +79,7 @@ export const terminalOperations = [
     access: "observe",
     grant: "own-panes",
     lasts: "program",
+    inScripts: true,
     summary: "The visible screen",
     input: v.object({
       format: FormatField,

@@ -31,10 +31,12 @@ const WindowNameSchema = described(
 );
 const MakeRoomField = optional(v.boolean(), "adjacent windows from that number on move up by one", false);
 
+const ofWindow = { scope: "layout", subject: "window" } as const;
+
 export const windowOperations = [
   operation({
     name: "window.list",
-    scope: "layout",
+    ...ofWindow,
     access: "observe",
     grant: "own-panes",
     summary: "The windows of a session with their panes",
@@ -45,7 +47,7 @@ export const windowOperations = [
   }),
   operation({
     name: "window.create",
-    scope: "layout",
+    ...ofWindow,
     access: "operate",
     summary: "Start a program in a new window",
     input: v.object({
@@ -63,7 +65,7 @@ export const windowOperations = [
   }),
   operation({
     name: "window.close",
-    scope: "layout",
+    ...ofWindow,
     access: "operate",
     affects: "panes",
     ends: "programs",
@@ -76,7 +78,7 @@ export const windowOperations = [
   }),
   operation({
     name: "window.select",
-    scope: "layout",
+    ...ofWindow,
     access: "operate",
     summary: "Show a window to those attached",
     input: v.object({
@@ -93,7 +95,7 @@ export const windowOperations = [
   }),
   operation({
     name: "window.update",
-    scope: "layout",
+    ...ofWindow,
     access: "operate",
     summary: "Change a window's name or number, or send input to all of its panes",
     input: v.object({
@@ -108,9 +110,10 @@ export const windowOperations = [
   }),
   operation({
     name: "window.move",
-    scope: "layout",
+    ...ofWindow,
     access: "operate",
     affects: "window",
+    otherIn: "to",
     summary: "Give a window another number, or move it to another session; a session's only window ends it",
     input: v.object({
       to: optional(v.nullable(v.string()), "a number, a session, or session:number; absent: this session"),
@@ -126,9 +129,10 @@ export const windowOperations = [
   }),
   operation({
     name: "window.swap",
-    scope: "layout",
+    ...ofWindow,
     access: "operate",
     affects: "window",
+    otherIn: "with",
     summary: "Exchange the places of two windows, also of two sessions",
     input: v.object({
       with: described(v.string(), "the other window: its number, next, previous, last, @w5 or session:window"),
@@ -141,7 +145,7 @@ export const windowOperations = [
   }),
   operation({
     name: "window.floats",
-    scope: "layout",
+    ...ofWindow,
     access: "operate",
     affects: "window",
     summary: "Hide or show all floating panes of a window",
@@ -156,7 +160,7 @@ export const windowOperations = [
   }),
   operation({
     name: "layout.get",
-    scope: "layout",
+    ...ofWindow,
     access: "observe",
     summary: "The layouts of a session's windows, as trees and in tmux's format",
     input: NothingSchema,
@@ -166,7 +170,7 @@ export const windowOperations = [
   }),
   operation({
     name: "layout.set",
-    scope: "layout",
+    ...ofWindow,
     access: "operate",
     affects: "session",
     ends: "programs",
@@ -185,7 +189,7 @@ export const windowOperations = [
   }),
   operation({
     name: "layout.preset",
-    scope: "layout",
+    ...ofWindow,
     access: "operate",
     affects: "session",
     summary: "Arrange the panes of a window by one of tmux's layouts",
@@ -199,7 +203,7 @@ export const windowOperations = [
   }),
   operation({
     name: "layout.equalise",
-    scope: "layout",
+    ...ofWindow,
     access: "operate",
     affects: "window",
     summary: "Give the panes of a window equal shares",
@@ -213,7 +217,7 @@ export const windowOperations = [
   }),
   operation({
     name: "layout.rotate",
-    scope: "layout",
+    ...ofWindow,
     access: "operate",
     affects: "window",
     summary: "Move every pane of a window to the next place",

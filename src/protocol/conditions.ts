@@ -147,12 +147,12 @@ export const WaitSchema = v.object({
   max_wait_ms: optional(WaitMsSchema, "longest wait in ms, at most 300000; 0 answers at once", DEFAULT_WAIT_MS),
 });
 
-/** The listener on a port; pid and name are null if the kernel does not reveal them. */
+/** The listener on a port. */
 const ListenerSchema = v.object({
   port: v.number(),
-  pid: v.nullable(v.number()),
-  name: v.nullable(v.string()),
-  addresses: v.array(v.string()),
+  pid: described(v.nullable(v.number()), "id of the listening process; null if unknown"),
+  name: described(v.nullable(v.string()), "name of the listening process; null if unknown"),
+  addresses: described(v.array(v.string()), "addresses on which the port is open"),
 });
 
 /** The event that ended a wait, and its details. */

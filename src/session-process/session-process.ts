@@ -16,7 +16,7 @@ import type { Instance } from "../instance/paths.ts";
 import type { Binding } from "../keys/bindings.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
 import { peerRequest } from "../operations/peer-requests.ts";
-import { addressesPane } from "../operations/routing.ts";
+import { addressesPane, endsOf, isForPane } from "../operations/routing.ts";
 import { WshError } from "../protocol/errors.ts";
 import { formatTarget, parseTarget, sessionId, type Target, windowId } from "../protocol/names.ts";
 import type { Size } from "../protocol/size.ts";
@@ -156,7 +156,8 @@ export class SessionProcess implements SessionParts, ServedSession {
   }
 
   async priorQuestion(binding: Binding, content: DisplayedContent): Promise<PriorQuestion | null> {
-    if (!mayAsk(binding, this.settings.confirm_close)) return null;
+    const { operation } = binding;
+    if (!mayAsk(operation, endsOf(operation), this.settings.confirm_close)) return null;
     await this.content.refresh();
     const session = { name: this.session.name, windows: this.content.windows() };
     return priorQuestion(binding, session, content.mouseTargets.active, findRunningPrograms);
@@ -170,7 +171,6 @@ export class SessionProcess implements SessionParts, ServedSession {
   ): Promise<unknown> {
     const target = about ?? content.mouseTargets.active;
     const request = { op, input, target, ...by, signal: signal ?? new AbortController().signal };
-    const { isForPane } = await import("../operations/routing.ts");
     const link = this.arrangement.placedPanes.get(target)?.link;
     if (link !== undefined && isForPane(op, target)) return link.request(op, input, { ...by, signal: request.signal });
     const { operate } = await this.loadOperations();

@@ -44,6 +44,13 @@ describe("the document", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  test("has every route in one of its sections, which the page shows", () => {
+    const sections = (document.tags as { name: string }[]).map(({ name }) => name);
+    for (const [path, item] of Object.entries(document.paths as Record<string, Record<string, Node>>))
+      for (const { tags } of Object.values(item))
+        expect([path, sections]).toEqual([path, expect.arrayContaining(tags as string[])]);
+  });
+
   test("explains every field, parameter and answer", () => {
     const silent: string[] = [];
     for (const [path, node] of nodes(document)) {

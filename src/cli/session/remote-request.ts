@@ -72,9 +72,9 @@ export async function askOverStream(
   };
   if (isWait(operation)) return waitOverStream(link, { operation, target, input, signal }, checked, transport);
   // The remaining part of a read is not worth waiting for.
-  const isLook = getOperation(operation).access === "observe";
-  if (isLook && !endsAlike(operation))
-    return checked({}, input).catch((thrown) => throwLost(machine, thrown, transport));
+  const { access, isStable } = getOperation(operation);
+  const isLook = access === "observe";
+  if (isLook && isStable !== true) return checked({}, input).catch((thrown) => throwLost(machine, thrown, transport));
   const { id, firstAt } = isLook ? { id: Bun.randomUUIDv7(), firstAt: undefined } : nextRequest();
   const deadline = startDeadline(operation, input);
   const repeatedRequest: RepeatedRequest = { machine, operation, id, firstAt, deadline, signal };
@@ -121,11 +121,6 @@ export function throwLost(machine: string, thrown: unknown, transport: Pick<Requ
 function isGone(thrown: unknown): never {
   if (WshError.from(thrown).code !== "session_not_found") throw thrown;
   throw new WshError("session_unavailable", WshError.from(thrown).message, {}, { cause: thrown });
-}
-
-/** The end of a command is the same whenever it is asked for. */
-function endsAlike(operation: OperationName): boolean {
-  return operation === "commands.get" || operation === "commands.output" || operation === "commands.result";
 }
 
 async function waitOverStream(

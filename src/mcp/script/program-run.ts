@@ -4,11 +4,12 @@
  */
 
 import { selfCommand } from "../../launch/launch.ts";
+import { findOperation } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
+import { WshError } from "../../protocol/errors.ts";
 import type { FromSandbox, ToSandbox } from "../../protocol/sandbox.ts";
 import { LineSplitter } from "../../wire/lines.ts";
 import type { Ask } from "../tools/tool.ts";
-import { errorBodyOf, isLanguageOperation } from "./language-operations.ts";
 
 /** Longest message of a sandbox, in bytes, and maximum text stored until it is read. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
@@ -98,14 +99,16 @@ export class ProgramRun {
   }
 
   private async call(
-    { id, operation, input, session }: Extract<FromSandbox, { kind: "call" }>,
+    { id, operation: name, input, session }: Extract<FromSandbox, { kind: "call" }>,
     ask: Ask,
   ): Promise<void> {
     try {
-      if (!isLanguageOperation(operation)) throw new Error(`'${operation}' is not part of the language`);
-      this.send({ kind: "answer", id, result: (await ask(operation, input as never, session)) ?? null });
+      const operation = findOperation(name);
+      if (operation?.inScripts !== true) throw new Error(`'${name}' is not part of the language`);
+      this.send({ kind: "answer", id, result: (await ask(operation.name, input as never, session)) ?? null });
     } catch (thrown) {
-      this.send({ kind: "answer", id, error: errorBodyOf(thrown) });
+      // With the hint in the words of MCP.
+      this.send({ kind: "answer", id, error: WshError.from(thrown).bodyAt("mcp") });
     }
   }
 

@@ -138,13 +138,6 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   panes: "panes of the window",
   params: "what happened",
   port: "the TCP port and its listener",
-  ...Object.fromEntries(
-    ["wait", "wait.any", "exec", "exec.fresh"].flatMap((operation) => [
-      [`${operation}.addresses`, "addresses on which the port is open"],
-      [`${operation}.name`, "name of the listening process; null if unknown"],
-      [`${operation}.pid`, "id of the listening process; null if unknown"],
-    ]),
-  ),
   accepted: "whether the report was accepted",
   agent: "the AI agent whose state decided, with the evidence",
   turn: "how the agent's turn ended, with wait",

@@ -5,24 +5,17 @@
  */
 import type { HttpBinding, Operation } from "../../operations/define.ts";
 import type { JsonSchema } from "../../operations/json-schema.ts";
-import { type OperationName, operations } from "../../operations/table.ts";
+import { type OperationName, sections } from "../../operations/table.ts";
 import { type ErrorCode, statusOf } from "../../protocol/errors.ts";
 import { isRecord } from "../../protocol/json.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { otherPaths } from "./other-paths.ts";
 import { componentSchemas, entriesOf, fieldSchema, isRequired, jsonSchema } from "./schemas.ts";
 
-/** Sections of the document, by the first part of an operation's name. */
-const sections: readonly (readonly [tag: string, description: string, names: readonly string[]])[] = [
-  ["Server", "The server itself.", ["server", "events", "idle.any", "wait.any", "exec.fresh"]],
-  ["Sessions", "Creating, finding, changing and ending sessions.", ["sessions", "session"]],
-  ["Windows and panes", "The layout of a session.", ["window", "pane", "layout"]],
-  ["Terminal", "Typing, reading the screen, waiting for idle.", ["input.send", "screen", "scrollback", "idle"]],
-  ["Commands", "Running commands and reading their output.", ["run", "exec", "wait", "output", "status", "commands"]],
-  ["Overlays and panels", "Drawing over and beside the terminal.", ["overlay", "panel", "element", "screen_mode"]],
-  ["Questions", "Asking the person at a terminal.", ["ask"]],
-  ["Keyboard", "Capturing the keys that people type.", ["input", "focus"]],
-  ["Streams", "WebSockets, MCP and documents.", []],
+/** Sections of the routes besides operations (other-paths.ts). */
+const otherSections = [
+  { title: "Streams", description: "WebSockets, MCP and documents." },
+  { title: "Login", description: "Logging in a browser." },
 ];
 
 /** Errors of every operation besides its own. */
@@ -31,11 +24,14 @@ const sessionErrors: readonly ErrorCode[] = ["session_not_found", "session_unava
 
 export function openApiDocument(basePrefix: string): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const operation of operations) {
-    for (const [index, binding] of operation.http.entries()) {
-      if (binding.alias === true) continue;
-      const path = binding.path.replace(/:(\w+)/g, "{$1}");
-      paths[path] = { ...paths[path], [binding.method.toLowerCase()]: describe(operation, binding, index) };
+  for (const { title, operations } of sections) {
+    for (const operation of operations as readonly Operation<OperationName>[]) {
+      for (const [index, binding] of operation.http.entries()) {
+        if (binding.alias === true) continue;
+        const path = binding.path.replace(/:(\w+)/g, "{$1}");
+        const described = { tags: [title], ...describe(operation, binding, index) };
+        paths[path] = { ...paths[path], [binding.method.toLowerCase()]: described };
+      }
     }
   }
   for (const [path, methods] of Object.entries(otherPaths)) paths[path] = { ...paths[path], ...methods };
@@ -49,7 +45,7 @@ export function openApiDocument(basePrefix: string): JsonSchema {
     },
     servers: [{ url: basePrefix === "" ? "/" : basePrefix }],
     security: [{ bearer: [] }],
-    tags: sections.map(([name, description]) => ({ name, description })),
+    tags: [...sections, ...otherSections].map(({ title, description }) => ({ name: title, description })),
     paths,
     components: {
       securitySchemes: {
@@ -95,7 +91,6 @@ function describe(operation: Operation<OperationName>, binding: HttpBinding, ind
   ];
   return {
     operationId: operationId(operation.name, index),
-    tags: [sectionOf(operation.name)],
     summary: operation.summary,
     "x-access": operation.access,
     ...(operation.ws.length === 0 ? {} : { "x-websocket-method": operation.ws[0] }),
@@ -108,14 +103,6 @@ function describe(operation: Operation<OperationName>, binding: HttpBinding, ind
 function operationId(name: string, index: number): string {
   const camel = name.replace(/[._](\w)/g, (_, letter: string) => letter.toUpperCase());
   return index === 0 ? camel : `${camel}${index + 1}`;
-}
-
-function sectionOf(name: string): string {
-  const matches = sections.flatMap(([tag, , names]) =>
-    names.filter((prefix) => name === prefix || name.startsWith(`${prefix}.`)).map((prefix) => [tag, prefix] as const),
-  );
-  // The longest prefix is the most specific: `input.send` before `input`.
-  return matches.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? "Server";
 }
 
 function pathParameter(operation: Operation<OperationName>, name: string): JsonSchema {

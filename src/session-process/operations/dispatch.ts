@@ -83,7 +83,7 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   const requireValid = (): void => void parseInput(operation, request.input);
   await parts.permission.require({ ...request, requireValid }, operation, () => subjectOf(parts, request));
   if (isByAgent) {
-    await requireOtherSubjects(parts, request);
+    await requireOtherSubjects(parts, request, operation);
     requireSamePane();
     return seenByAgent(parts, request, await handleOperation(parts, request, operation, view));
   }
@@ -184,9 +184,13 @@ function requireProgram({ id, pid }: Pane, program: number): void {
  * Asks for permission in the processes of a call's other subjects: panes that it shows, the session that receives
  * one.
  */
-async function requireOtherSubjects(parts: SessionParts, request: PeerRequest): Promise<void> {
+async function requireOtherSubjects(
+  parts: SessionParts,
+  request: PeerRequest,
+  operation: Operation<OperationName>,
+): Promise<void> {
   const { op, input, caller, access, signal, waits } = request;
-  for (const target of othersIn(op, input)) {
+  for (const target of othersIn(operation, input)) {
     // The terminal in a view of another machine's session attaches as the agent, and is asked about there.
     if (parsePlace(target).machine !== null) continue;
     const { socket, session } = findSession(parts.instance, parseTarget(target));

@@ -80,19 +80,19 @@ export function permissionQuery(parts: SessionParts, request: PeerRequest) {
 }
 
 /** Describes an operation by its effect on this session if the agent calls it from another one, or a command of tmux. */
-function localSummary({ name, summary }: Operation<OperationName>, input: unknown): string {
+function localSummary({ scope, otherIn, summary }: Operation<OperationName>, input: unknown): string {
   const tmux = v.safeParse(TmuxSchema, input);
   if (tmux.success) {
     const [command = ""] = tmux.output.tmux.split(" ");
     return tmuxSummaries[command] ?? `Run tmux's ${command} here`;
   }
-  if (name === "pane.move" || name === "window.move") return "Move a pane or window of another session into this one";
-  if (name === "window.swap") return "Exchange a window of this session with one of another session";
-  return isOfLayout(name) ? "Show this in another session, where it can be typed into" : summary;
+  if (otherIn === "to") return "Move a pane or window of another session into this one";
+  if (otherIn === "with") return "Exchange a window of this session with one of another session";
+  return scope === "layout" ? "Show this in another session, where it can be typed into" : summary;
 }
 
 function isOfLayout(op: string): boolean {
-  return /^(pane|popup|window|layout)\./.test(op);
+  return findOperation(op)?.scope === "layout";
 }
 
 /** The objects that a request affects, for the decision about permission. */
@@ -216,7 +216,7 @@ function describeSubject(
   if (panes[id] === undefined) return [pane, ...buffers];
   const window = windowWith(arrangement.state, id);
   const inWindow = `window ${window.index} ${quoted(content.nameOf(window))}`;
-  const isWindow = op.startsWith("window.") || op.startsWith("layout.");
+  const isWindow = findOperation(op)?.subject === "window";
   return [
     isWindow ? `${inWindow}, with ${plural(panesIn(window).length, "pane")}` : `${pane}, in ${inWindow}`,
     ...buffers,

@@ -92,13 +92,13 @@ function endedProgramsText(there: readonly RunningProgram[]): string {
   return programs === "" ? "" : `${programs} ${programs.includes(",") ? "run" : "runs"} there and will be ended.`;
 }
 
-/** Operations that end programs of a session; `layout.set` does so only if it closes panes that it omits. */
-const endingPrograms = ["session.kill", "session.restart", "pane.close", "pane.respawn", "window.close", "layout.set"];
-
-/** Whether a key's operation may ask something first. */
-export function mayAsk({ operation }: { readonly operation: string }, confirmsEnds: boolean): boolean {
-  if (endingPrograms.includes(operation)) return confirmsEnds;
-  return operation === "window.update" || operation === "session.clear";
+/**
+ * Whether a key's operation may ask something first.
+ * @param ends what the operation ends
+ * @param confirmsEnds the setting `confirm_close`
+ */
+export function mayAsk(operation: string, ends: "programs" | "data" | undefined, confirmsEnds: boolean): boolean {
+  return ends === "programs" ? confirmsEnds : ends === "data" || operation === "window.update";
 }
 
 /** The confirmation before a call to something outside of the terminal's picture. */

@@ -1,15 +1,6 @@
-/** Routing by names agrees with the table's scopes. */
+/** Which pane, window or session an operation is for. */
 import { expect, test } from "bun:test";
-import { isForPane, isForServer, subjectOf } from "../../../src/operations/routing.ts";
-import { operations } from "../../../src/operations/table.ts";
-
-test("an operation's name agrees with its scope", () => {
-  for (const { name, scope } of operations) {
-    expect([name, isForServer(name)]).toEqual([name, scope === "server"]);
-    if (scope === "server") continue;
-    expect([name, isForPane(name)]).toEqual([name, scope === "pane"]);
-  }
-});
+import { isForPane, subjectOf } from "../../../src/operations/routing.ts";
 
 test("drawing at a pane belongs to the pane, at a session to the session", () => {
   for (const target of ["@7", "dev:1.0", "dev:logs.2"]) expect(isForPane("overlay.create", target)).toBe(true);
@@ -24,7 +15,7 @@ test("an operation of a hook acts on the event's target", () => {
     ["layout.preset", "@w5"],
     ["pane.split", "@7"],
     ["popup.open", "@7"],
-    ["screen.read", "@7"],
+    ["screen.get", "@7"],
     ["overlay.create", "@7"],
     ["session.update", "@s3"],
   ] as const)
