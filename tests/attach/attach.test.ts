@@ -242,7 +242,7 @@ withTmux("what lives on", () => {
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("long");
     await wsh.ok("wait", "long", "prompt");
-    await wsh.ok("exec", "long", "--", "seq 1 100");
+    await wsh.exec("long", "seq 1 100");
     for (const [choice, oldest, missing] of [
       ["all", 1, 0],
       ["10", 70, 60],
@@ -458,7 +458,7 @@ withTmux("keys", () => {
     await wsh.ok("wait", "shown", "prompt");
     await person.enter("wsh attach shown --read-only");
     await person.type("echo intruder");
-    await wsh.ok("exec", "shown", "--", "echo visible");
+    await wsh.exec("shown", "echo visible");
     await person.sees(/^visible$/m);
     expect(await person.screen()).not.toContain("intruder");
     await person.detach();

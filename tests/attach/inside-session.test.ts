@@ -20,7 +20,7 @@ async function two(): Promise<Wsh> {
   const wsh = new Wsh();
   for (const name of ["one", "two"]) {
     await wsh.session(name);
-    await wsh.ok("exec", name, "--", `echo this is ${name}`);
+    await wsh.exec(name, `echo this is ${name}`);
   }
   return wsh;
 }
@@ -82,7 +82,7 @@ test("in a session of several panes, the terminal that typed in that pane switch
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   for (const name of ["one", "two"]) await wsh.session(name);
-  await wsh.ok("exec", "two", "--", "echo this is two");
+  await wsh.exec("two", "echo this is two");
   await http.post("/sessions/one/panes", {});
   await http.post("/sessions/two/panes", {});
   await using first = await EmulatorTerminal.attach(wsh, "one", { seen: /[│┃]/ });

@@ -35,7 +35,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("the scrollback of a t
       await using wsh = new Wsh();
       await using person = await PersonTerminal.open(wsh);
       await wsh.session("s");
-      await wsh.ok("exec", "s", "--", "seq -f old%.0f 1 100");
+      await wsh.exec("s", "seq -f old%.0f 1 100");
       if (rendered) {
         await wsh.server();
         await new Canvas(wsh, "s").overlay({ x: 40, y: 1, width: 5, height: 1, spans: [{ text: "DRAWN" }] });
@@ -46,7 +46,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("the scrollback of a t
       await person.type("seq -f here%.0f 1 100");
       await person.sees(/^here100$/m);
       await person.detach();
-      await wsh.ok("exec", "s", "--", "seq -f away%.0f 1 100");
+      await wsh.exec("s", "seq -f away%.0f 1 100");
       await attached(person);
       await person.sees(/^away100$/m);
       await has(person, times("old", 1, 75), 1);
@@ -99,7 +99,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("the scrollback of a t
     await person.type("echo same; echo before; echo after");
     await person.sees(/^after$/m);
     await person.detach();
-    await wsh.ok("exec", "s", "--", "printf '\\033[3A\\033[Kchanged\\033[3B\\r'; seq -f away%.0f 1 100");
+    await wsh.exec("s", "printf '\\033[3A\\033[Kchanged\\033[3B\\r'; seq -f away%.0f 1 100");
     await attached(person);
     await has(person, ["same", "before", "changed", "away1", "away100"], 1);
     await has(person, ["after"], 2);
@@ -110,7 +110,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("the scrollback of a t
     await using first = await PersonTerminal.open(wsh);
     await using second = await PersonTerminal.open(wsh);
     await wsh.session("s");
-    await wsh.ok("exec", "s", "--", "seq -f old%.0f 1 100");
+    await wsh.exec("s", "seq -f old%.0f 1 100");
     await attached(first);
     await first.detach();
     await attached(second);

@@ -30,7 +30,7 @@ test("a session cannot show itself, directly or through one or two others; the e
   await using wsh = new Wsh();
   for (const name of ["one", "two", "three"]) {
     await wsh.session(name);
-    await wsh.ok("exec", name, "--", `echo this is ${name}`);
+    await wsh.exec(name, `echo this is ${name}`);
   }
   await types(wsh, "one", attach("one"));
   await shows(wsh, "one", /nested_session|this terminal is already in session 'one'/);
@@ -63,7 +63,7 @@ test("nor through a view, nor from one pane of several", async () => {
   for (const name of ["one", "two", "three"]) {
     await wsh.session(name);
     await wsh.ok("split", name, "--", "sleep 1000");
-    await wsh.ok("exec", name, "--", `echo this is ${name}`);
+    await wsh.exec(name, `echo this is ${name}`);
   }
   await wsh.ok("split", "one", "--view", "two");
   const refused = {
@@ -85,7 +85,7 @@ test("a terminal in a session is not switched to one that shows that session", a
   await using wsh = new Wsh();
   for (const name of ["one", "two", "three"]) {
     await wsh.session(name);
-    await wsh.ok("exec", name, "--", `echo this is ${name}`);
+    await wsh.exec(name, `echo this is ${name}`);
   }
   // One terminal shows two, and the one in two shows three.
   await types(wsh, "one", attach("two"));

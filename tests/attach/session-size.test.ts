@@ -33,7 +33,7 @@ describe("a terminal that is attached read-only", () => {
     person.type("\x1c\x1c");
     await person.exited;
     reader.resize(12, 50);
-    await wsh.ok("exec", "s", "--", "true");
+    await wsh.exec("s", "true");
     expect(await sizeOf(wsh, "s")).toBe("60x20");
   });
 });

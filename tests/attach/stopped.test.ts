@@ -26,7 +26,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("a stopped client", ()
     await person.sees(/Stopped/);
     expect(await person.fact("mouse_any_flag")).toBe("0");
     expect(await person.fact("cursor_flag")).toBe("1");
-    await wsh.ok("exec", "s", "--", "echo meanwhile");
+    await wsh.exec("s", "echo meanwhile");
     await person.type("stty -a > after.txt; cmp before.txt after.txt && echo out''side");
     expect(await person.sees(/^outside$/m)).not.toMatch(/^meanwhile$/m);
     expect(await wsh.screen("s")).not.toContain("side");
@@ -85,7 +85,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("a stopped client", ()
       await person.type("jobs");
       return /^\[1\]\+?\s+Stopped/m.test(await person.screen());
     });
-    await wsh.ok("exec", "s", "--", "echo not he''re");
+    await wsh.exec("s", "echo not he''re");
     await person.type("echo typed");
     expect(await person.sees(/^typed$/m)).not.toContain("not here");
     await person.type("fg");

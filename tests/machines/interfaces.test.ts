@@ -185,7 +185,7 @@ test("a wait over sessions of several machines ends with the first match, and sa
     expect(cursors).toMatchObject({ session: null, decided_by: "timeout" });
     expect(Object.keys(cursors.output_cursors).sort()).toEqual(["m1/two", "one"]);
     const waited = json("/wait", { any_of, ...which, since: cursors.output_cursors, max_wait_ms: 60_000 });
-    await remote.ok("send", "two", "--enter", "echo done-$((40+2))");
+    await remote.enter("two", "echo done-$((40+2))");
     expect((await waited).body).toMatchObject({ session: "m1/two", decided_by: "text" });
   }
   const there = (await json("/wait", { any_of, sessions: ["m1/two"], max_wait_ms: 1 })).body;
@@ -208,7 +208,7 @@ const found = ({ commands }: { commands: readonly Found[] }): string[] =>
 
 test("the history of all machines is one, by time, and reports a machine that does not answer", async () => {
   await local.ok("exec", "dev", "--", "echo needle-1");
-  await remote.ok("exec", "dev", "--", "echo needle-2");
+  await remote.exec("dev", "echo needle-2");
   await local.ok("exec", "dev", "--", "echo needle-3");
   const here = (await json("/servers")).body.find(({ address }: { address: string }) => address === "local").hostname;
   const all = [`${here} dev echo needle-3`, "m1 m1/dev echo needle-2", `${here} dev echo needle-1`];

@@ -52,7 +52,7 @@ test.skipIf(!canMakeNetworks() || isMissing("sshd", "ssh", "ssh-keygen"))(
     expect(error.code).toMatch(/^(outcome_unknown|machine_unreachable)$/);
     expect(performance.now() - began).toBeLessThan(NOTICED_MS);
     expect(await listed()).toMatchObject({ state: "unresponsive", as_of: expect.any(Number) });
-    await remote.ok("send", "dev", "--enter", "echo meanwhile");
+    await remote.enter("dev", "echo meanwhile");
     await remote.shows("dev", /^meanwhile$/m);
     if (isLong) {
       const description = async (): Promise<boolean> => /m1 unreachable, \d+ s/.test(await person.text());

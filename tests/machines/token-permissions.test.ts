@@ -184,7 +184,7 @@ test("a stopped reader holds one credit of a stream, and the session process is 
   socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.hello, { wsh: 3, version: "0", role: "cli" })));
   const request = { id: 1, op: "peer.raw", input: { snapshot: false, read_only: true }, caller, access: "admin" };
   socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.request, request)));
-  await remote.ok("send", "dev", "--enter", "seq 300000; echo flood''-over");
+  await remote.enter("dev", "seq 300000; echo flood''-over");
   const received = (): number => socket.bytes.reduce((sum, { length }) => sum + length, 0);
   await until("the credit to be used", () => received() === 256 * 1024);
   await remote.shows("dev", "flood-over");

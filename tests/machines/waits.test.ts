@@ -64,7 +64,7 @@ function waitBegun(act?: () => void): Promise<true> {
 
 /** The shell there prints WORD-42, which nobody typed. */
 async function printThere(word: string): Promise<void> {
-  await remote.ok("send", "two", "--enter", `echo ${word}-$((40+2))`);
+  await remote.enter("two", `echo ${word}-$((40+2))`);
   await remote.shows("two", `${word}-42`);
 }
 

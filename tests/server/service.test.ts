@@ -42,8 +42,8 @@ describe("wsh doctor", () => {
       "# exec fish\nreadonly PROMPT_COMMAND\n[ -t 9 ] && exec zsh\n. ~/ble.sh 2>/dev/null\n",
     );
     await wsh.session("one");
-    await wsh.ok("exec", "one", "--", "true");
-    await wsh.ok("send", "one", "--enter", "exec cat");
+    await wsh.exec("one", "true");
+    await wsh.enter("one", "exec cat");
     const found = await until("a note", async () => {
       const { code, findings } = await examine(wsh);
       expect(code).toBe(0);

@@ -1,4 +1,6 @@
-/** The functions of `wsh screen`, `wsh list --json` and `wsh new NAME --json` without their processes, since tests call them often. */
+/** The functions of commands that tests call often, without their processes: screen, list, new, exec, send. */
+import { resolve } from "node:path";
+import { parseSize } from "../../src/cli/commands/resize.ts";
 import { cliCaller, SessionClient } from "../../src/cli/session/client.ts";
 import { asJson, findAll, isEnded } from "../../src/cli/session/session-list.ts";
 import type { Instance } from "../../src/instance/paths.ts";
@@ -9,6 +11,7 @@ import { ownerOf } from "../../src/protocol/owner.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { processState } from "../../src/registry/liveness.ts";
 import { findSession } from "../../src/registry/registry.ts";
+import { shellText } from "../../src/shell/quoting.ts";
 import { program } from "./wsh-program.ts";
 
 /** Reads one session repeatedly, over one connection as long as it answers. */
@@ -51,12 +54,44 @@ export async function readList(instance: Instance): Promise<SessionInfo[]> {
   return JSON.parse(JSON.stringify(sessions.map(asJson)));
 }
 
-/** Starts a session of the shell with this environment, as `wsh new NAME` does in `dir`. */
+/** What `wsh new NAME` is given, of which these options are understood here. */
+interface Wanted {
+  command: string | null;
+  cwd: string | null;
+  shell: string | null;
+  tags: string[];
+  size: { readonly rows: number; readonly cols: number };
+}
+
+/** @returns null for an option that only the command itself understands */
+function wantedOf(args: readonly string[], directory: string): Wanted | null {
+  const wanted: Wanted = { command: null, cwd: null, shell: null, tags: [], size: { rows: 24, cols: 80 } };
+  for (let at = 0; at < args.length; at += 2) {
+    const [option, value] = [args[at], args[at + 1]];
+    if (value === undefined) return null;
+    if (option === "--cwd") wanted.cwd = resolve(directory, value);
+    else if (option === "--shell") wanted.shell = value;
+    else if (option === "--tag") wanted.tags.push(value);
+    else if (option === "--size") wanted.size = parseSize(value);
+    else if (option === "--") return { ...wanted, command: shellText(args.slice(at + 1)) };
+    else return null;
+  }
+  return wanted;
+}
+
+/**
+ * Starts a session with this environment, as `wsh new NAME ARGS` does in `dir`.
+ * @returns null for an option that only the command itself understands
+ */
 export async function startHere(
   { instance, env, dir: cwd }: { instance: Instance; env: Readonly<Record<string, string>>; dir: string },
   name: string,
-): Promise<SessionInfo> {
-  const create = { name, command: null, cwd: null, shell: null, tags: [], env: null, rows: 24, cols: 80 };
+  args: readonly string[] = [],
+): Promise<SessionInfo | null> {
+  const wanted = wantedOf(args, cwd);
+  if (wanted === null) return null;
+  const { size, ...fields } = wanted;
+  const create = { name, env: null, ...fields, ...size };
   const starter = {
     starter: "cli" as const,
     owner: ownerOf(cliCaller),
@@ -69,4 +104,18 @@ export async function startHere(
   const spec = sessionSpecOf(instance, create, starter);
   const command = (args: readonly string[]): string[] => [...program, ...args];
   return (await startSessionProcess(instance, spec, { env, command })).info as SessionInfo;
+}
+
+/** Runs a command at a session's prompt, as `wsh exec` does, and returns its output. It must succeed. */
+export async function execHere(instance: Instance, name: string, command: string): Promise<string> {
+  using session = await SessionClient.open(instance, name);
+  const { exit_code, output } = await session.call("exec", { command });
+  if (exit_code !== 0) throw new Error(`'${command}' in session ${name} ended with ${exit_code}: ${output}`);
+  return output === "" ? "" : `${output}\n`;
+}
+
+/** Types a line and Enter, as `wsh send NAME LINE --enter` does. */
+export async function enterHere(instance: Instance, name: string, line: string): Promise<void> {
+  using session = await SessionClient.open(instance, name);
+  await session.call("input.send", { data: line, submit: true });
 }

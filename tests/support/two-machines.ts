@@ -59,9 +59,14 @@ export class TwoMachines implements AsyncDisposable {
     return this;
   }
 
-  /** The process of the local machine's ssh master, which hides its environment; null while there is none. */
-  masterPid(): number | null {
-    for (const path of socketsOf(this.local.instance).controls) {
+  /** Another instance on the local machine, which reaches the remote one in the same way. */
+  beside(env: Readonly<Record<string, string>> = {}): Wsh {
+    return new Wsh({ env: { WSH_SSH_COMMAND: this.local.env.WSH_SSH_COMMAND ?? "", ...env } });
+  }
+
+  /** The process of a local instance's ssh master, which hides its environment; null while there is none. */
+  masterPid({ instance } = this.local): number | null {
+    for (const path of socketsOf(instance).controls) {
       const control = `ControlPath=${path}`;
       const { stderr } = Bun.spawnSync(["ssh", "-F", "none", "-o", control, "-O", "check", "m1"]);
       const pid = /pid=(\d+)/.exec(stderr.toString())?.[1];

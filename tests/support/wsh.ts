@@ -114,10 +114,20 @@ export class Wsh implements AsyncDisposable {
     return stdout;
   }
 
-  /** Starts a session in the background; without a command unless there are options. */
+  /** Starts a session in the background, as `wsh new NAME ARGS`: without that command, unless an option needs it. */
   async session(name: string, ...args: readonly string[]): Promise<SessionInfo> {
-    if (args.length === 0) return (await import("./in-process-commands.ts")).startHere(this, name);
-    return JSON.parse(await this.ok("new", name, "--json", ...args));
+    const { startHere } = await import("./in-process-commands.ts");
+    return (await startHere(this, name, args)) ?? JSON.parse(await this.ok("new", name, "--json", ...args));
+  }
+
+  /** The output of a command at a session's prompt, as of `wsh exec` without that command; it must succeed. */
+  async exec(name: string, command: string): Promise<string> {
+    return (await import("./in-process-commands.ts")).execHere(this.instance, name, command);
+  }
+
+  /** Types a line and Enter into a session, as `wsh send` without that command. */
+  async enter(name: string, line: string): Promise<void> {
+    await (await import("./in-process-commands.ts")).enterHere(this.instance, name, line);
   }
 
   /** As `wsh list --json` prints them; without a command unless there are options. */

@@ -15,7 +15,7 @@ const DAY_S = 86_400;
 async function lose(wsh: Wsh, ...names: string[]): Promise<void> {
   for (const name of names) {
     const { id, pane_id } = await wsh.session(name);
-    await wsh.ok("exec", name, "--", `echo in ${name}`);
+    await wsh.exec(name, `echo in ${name}`);
     await writtenToPrompt(wsh, `in ${name}`, Number(pane_id.slice(1)), Number(id.slice(2)));
   }
   await kill(wsh);
@@ -37,7 +37,7 @@ function namesOf(wsh: Wsh): Promise<string[]> {
 async function look(wsh: Wsh): Promise<void> {
   fs.rmSync(join(folderOf(wsh), "..", "pruned"), { force: true });
   const { id, pane_id } = await wsh.session("looks");
-  await wsh.ok("exec", "looks", "--", "echo looked");
+  await wsh.exec("looks", "echo looked");
   await written(wsh, "looked", Number(pane_id.slice(1)), Number(id.slice(2)));
   await until("it to have looked", () => fs.existsSync(join(folderOf(wsh), "..", "pruned")));
 }
@@ -153,7 +153,7 @@ test.skipIf(!canFreeze)(
   async () => {
     await using wsh = new Wsh();
     await wsh.session("dev");
-    await wsh.ok("exec", "dev", "--", "echo before");
+    await wsh.exec("dev", "echo before");
     await written(wsh, "before");
     const all = join(folderOf(wsh), "..");
     freeze(all, true);
@@ -168,7 +168,7 @@ test.skipIf(!canFreeze)(
       freeze(all, false);
       freeze(folderOf(wsh), false);
     }
-    await wsh.ok("exec", "dev", "--", "echo again");
+    await wsh.exec("dev", "echo again");
     await written(wsh, "again");
     expect(textOf(wsh)).toContain("after");
   },

@@ -38,7 +38,7 @@ describe.skipIf(!canMount)("a full disk", () => {
 test("a checkpoint's folder that is open to others is not written to; the session continues", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
-  await wsh.ok("exec", "dev", "--", "echo one");
+  await wsh.exec("dev", "echo one");
   await writtenToPrompt(wsh, "one");
   const outside = join(wsh.dir, "elsewhere");
   fs.renameSync(folderOf(wsh), outside);
@@ -49,7 +49,7 @@ test("a checkpoint's folder that is open to others is not written to; the sessio
   await until("it to be said", () => contentOf(log).includes("is a symbolic link"));
   expect(fs.readdirSync(outside).sort()).toEqual(before);
   fs.unlinkSync(folderOf(wsh));
-  await wsh.ok("exec", "dev", "--", "echo three");
+  await wsh.exec("dev", "echo three");
   await written(wsh, "three");
   expect(textOf(wsh)).toContain("two");
 });

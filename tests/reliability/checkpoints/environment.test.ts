@@ -42,7 +42,7 @@ test("of all its panes, however each got its variables", async () => {
   // Read by the shell from a file, so that no command line contains it.
   fs.writeFileSync(join(wsh.dir, "later"), "export LATER_TOKEN=hidden-7\n");
   for (const pane of [1, 2, 3]) {
-    await wsh.ok("exec", `@${pane}`, "--", `. ${join(wsh.dir, "later")}; echo "\${BUILD_TOKEN#hidden-} there"`);
+    await wsh.exec(`@${pane}`, `. ${join(wsh.dir, "later")}; echo "\${BUILD_TOKEN#hidden-} there"`);
     await written(wsh, "1 there", pane);
   }
   await wsh.ok("checkpoint", "save", "dev", "mine");

@@ -34,7 +34,7 @@ test.skipIf(!canMount)("a machine whose name has changed has its crashed session
   const server = await wsh.server();
   await wsh.ok("persist", "on");
   await wsh.session("dev");
-  await wsh.ok("exec", "dev", "--", "echo kept");
+  await wsh.exec("dev", "echo kept");
   await writtenToPrompt(wsh, "kept");
   await server.kill("SIGTERM");
   await kill(wsh);

@@ -26,14 +26,14 @@ test("a session is saved, shown, compared with its present state, and restored",
   const directory = join(wsh.dir, "there");
   fs.mkdirSync(directory);
   await wsh.session("dev", "--tag", "mine", "--cwd", directory);
-  await wsh.ok("exec", "dev", "--", "seq 1 60; echo before");
+  await wsh.exec("dev", "seq 1 60; echo before");
   // The prompt is printed after the command's end, and would be a difference.
   await wsh.shows("dev", /^before\n\$/m);
   expect(await wsh.ok("checkpoint", "save", "dev", "good")).toMatch(
     /^Saved session 'dev' as 'good': 1 pane, \d+ KB\.\n$/,
   );
   expect(await wsh.ok("checkpoint", "diff", "dev", "good")).toBe("No differences.\n");
-  await wsh.ok("exec", "dev", "--", "echo after; cd /");
+  await wsh.exec("dev", "echo after; cd /");
   await wsh.ok("tag", "dev", "--add", "late");
   const difference = await wsh.ok("checkpoint", "diff", "dev", "good");
   expect(difference).toContain("tags: mine → late mine\n");
@@ -77,7 +77,7 @@ test("a pane restored from one gives no number twice, however far it had come me
   for (const end of ["kill", "lose"]) {
     if (end === "kill") await wsh.ok("kill", "dev");
     else {
-      await wsh.ok("exec", "dev", "--", "echo written");
+      await wsh.exec("dev", "echo written");
       await writtenToPrompt(wsh, "written");
       await kill(wsh);
       await until("it to be lost", async () => (await wsh.list())[0]?.state === "crashed");
@@ -100,7 +100,7 @@ test("beside the running session it is restored under new ids, with every pane i
   await http.post("/sessions/@1/panes", { direction: "right" });
   await http.post("/sessions/dev/windows", { name: "logs" });
   const panes = ((await http.get("/sessions/dev/panes")).body as { id: string }[]).map(({ id }) => id);
-  for (const id of panes) await wsh.ok("exec", id, "--", `echo in ${id}`);
+  for (const id of panes) await wsh.exec(id, `echo in ${id}`);
   await http.post("/sessions/@1/pane/resize", { cols: 30 });
   const saved = await http.post("/checkpoints", { session: "dev", label: "three" });
   expect(saved).toMatchObject({ status: 200, body: { id: "@s1", label: "three", panes: 3, running: true } });
@@ -130,10 +130,10 @@ test("beside the running session it is restored under new ids, with every pane i
 test("one that is saved of a crashed session, or restored over one, leaves no part of the other behind", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
-  await wsh.ok("exec", "dev", "--", "echo one pane");
+  await wsh.exec("dev", "echo one pane");
   await wsh.ok("checkpoint", "save", "dev", "one");
   await wsh.ok("split", "dev");
-  await wsh.ok("exec", "@1", "--", "echo two panes");
+  await wsh.exec("@1", "echo two panes");
   await writtenToPrompt(wsh, "two panes");
   // The first one written may still have one pane.
   await until("the layout with both panes to be written", () => {
@@ -167,9 +167,9 @@ test("a checkpoint has a note, and is found by it, by its commands, by its text 
   fs.mkdirSync(join(project, ".git"));
   fs.writeFileSync(join(project, ".git", "HEAD"), "ref: refs/heads/topic/login\n");
   await wsh.session("dev", "--cwd", join(project, "src"));
-  await wsh.ok("exec", "dev", "--", "printf 'Nee%s\\n' dle; seq 1 40");
+  await wsh.exec("dev", "printf 'Nee%s\\n' dle; seq 1 40");
   await wsh.ok("checkpoint", "save", "dev", "good", "--note", "tests green: ü👩‍💻");
-  await wsh.ok("exec", "dev", "--", "cd /; printf '\\e[2J\\e[3J\\e[H'");
+  await wsh.exec("dev", "cd /; printf '\\e[2J\\e[3J\\e[H'");
   const later = { session: "dev", label: "later", note: "moved away" };
   expect(await http.post("/checkpoints", later)).toMatchObject({
     body: { note: "moved away", cwd: "/", git: null, command: "/bin/bash", agents: [] },
@@ -269,7 +269,7 @@ test("whenever the replacement of a checkpoint is cut off, one of the two is com
   await wsh.session("dev");
   await wsh.ok("checkpoint", "save", "dev", "a");
   for (let round = 0; round < 8; round++) {
-    await wsh.ok("exec", "dev", "--", `echo round ${round}`);
+    await wsh.exec("dev", `echo round ${round}`);
     const child = wsh.spawn(["checkpoint", "save", "dev", "a", "--replace"]);
     // Somewhere between its start and its end.
     await Promise.race([child.exited, Bun.sleep(round * 25)]);

@@ -11,7 +11,7 @@ import { kill, writtenToPrompt } from "./crashed-sessions.ts";
 async function lose(wsh: Wsh, ...names: readonly string[]): Promise<void> {
   for (const name of names) {
     const { id, pane_id } = await wsh.session(name);
-    await wsh.ok("exec", name, "--", `echo in ${name}`);
+    await wsh.exec(name, `echo in ${name}`);
     await writtenToPrompt(wsh, `in ${name}`, Number(pane_id.slice(1)), Number(id.slice(2)));
   }
   await kill(wsh);
@@ -33,7 +33,7 @@ test("attach asks, remembers a no, and restores after a yes", async () => {
   await again.sees("session 'dev' crashed");
   expect(await again.exited).toBe(1);
   await wsh.ok("restore", "dev");
-  await wsh.ok("exec", "dev", "--", "echo newer");
+  await wsh.exec("dev", "echo newer");
   await writtenToPrompt(wsh, "newer");
   await kill(wsh);
   // Another checkpoint is another question.

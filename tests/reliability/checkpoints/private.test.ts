@@ -17,7 +17,7 @@ for (const panes of [1, 2]) {
     await using wsh = new Wsh();
     await wsh.session("dev");
     if (panes === 2) await wsh.ok("split", "dev");
-    await wsh.ok("exec", "@1", "--", "echo open");
+    await wsh.exec("@1", "echo open");
     await written(wsh, "open");
     await wsh.ok("checkpoint", "save", "dev", "open");
     if (panes === 2)
@@ -26,14 +26,14 @@ for (const panes of [1, 2]) {
     expect(on.stdout).toBe("Session 'dev' is private.\n");
     expect(on.stderr).toContain("labelled checkpoints remain: 'open'");
     await until("all to be removed", () => files(wsh).length === 0);
-    await wsh.ok("exec", "@1", "--", "echo hidden");
+    await wsh.exec("@1", "echo hidden");
     // Another session of the same instance is written after it: anything that this one writes would be there by then.
     const other = await wsh.session("other");
-    await wsh.ok("exec", "other", "--", "echo later");
+    await wsh.exec("other", "echo later");
     await written(wsh, "later", Number(other.pane_id.slice(1)), Number(other.id.slice(2)));
     expect(files(wsh)).toEqual([]);
     await wsh.ok("private", "dev", "off");
-    await wsh.ok("exec", "@1", "--", "echo public");
+    await wsh.exec("@1", "echo public");
     await written(wsh, "public");
     expect(stored(wsh)).not.toBeNull();
     await kill(wsh);
@@ -44,9 +44,9 @@ for (const panes of [1, 2]) {
 test("one that is private from the start leaves nothing, and cannot be restored", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev", "--private");
-  await wsh.ok("exec", "dev", "--", "echo hidden");
+  await wsh.exec("dev", "echo hidden");
   const other = await wsh.session("other");
-  await wsh.ok("exec", "other", "--", "echo later");
+  await wsh.exec("other", "echo later");
   await written(wsh, "later", Number(other.pane_id.slice(1)), Number(other.id.slice(2)));
   expect(files(wsh)).toEqual([]);
   await kill(wsh);

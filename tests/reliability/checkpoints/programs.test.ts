@@ -19,7 +19,7 @@ async function lose(
   const { id, pane_id } = await wsh.session("dev", "--cwd", wsh.dir);
   const [session, pane] = [Number(id.slice(2)), Number(pane_id.slice(1))];
   await wsh.shows("dev", "$");
-  await wsh.ok("send", "dev", "--enter", line);
+  await wsh.enter("dev", line);
   await wsh.shows("dev", shown);
   await then(pane, session);
   await until("its line to be written", () => stored(wsh, pane, session)?.record.foreground?.line === line);
@@ -41,7 +41,7 @@ testWith("vim")("vim runs again with its file", async () => {
   await until("vim in front", async () => (await programOf(wsh)) === "vim");
   // It belongs to the person again: typed, saved, and the shell with the history is below.
   await wsh.ok("send", "dev", "Gothird line", "--keys", "Escape");
-  await wsh.ok("send", "dev", "--enter", ":wq");
+  await wsh.enter("dev", ":wq");
   await wsh.shows("dev", /── restored: .*\n\$ vim -n poem\.txt\n\$$/m);
   expect(fs.readFileSync(join(wsh.dir, "poem.txt"), "utf8")).toBe("first line\nsecond line\nthird line\n");
 });
@@ -82,13 +82,13 @@ testWith(
   const line = sshd.login();
   await lose(wsh, line, "$", async () => {
     await until("ssh in front", async () => (await programOf(wsh)) === "ssh");
-    await wsh.ok("send", "dev", "--enter", "echo far$((40+2))");
+    await wsh.enter("dev", "echo far$((40+2))");
     await wsh.shows("dev", "far42");
     await written(wsh, "far42");
   });
   await wsh.ok("restore", "dev");
   await until("ssh in front", async () => (await programOf(wsh)) === "ssh");
-  await wsh.ok("send", "dev", "--enter", "echo again$((40+2))");
+  await wsh.enter("dev", "echo again$((40+2))");
   expect(await wsh.shows("dev", "again42")).toContain("far42");
   await wsh.ok("kill", "dev");
   await lose(wsh, sshd.command("echo there; sleep 1000"), "there");
@@ -101,7 +101,7 @@ testWith(
 testWith("python3")("a REPL waits for Enter, and its earlier input is above", async () => {
   await using wsh = new Wsh();
   await lose(wsh, "python3 -q", ">>>", async (pane, session) => {
-    await wsh.ok("send", "dev", "--enter", "print(6 * 7)");
+    await wsh.enter("dev", "print(6 * 7)");
     await written(wsh, "42", pane, session);
   });
   await wsh.ok("restore", "dev");
@@ -148,13 +148,13 @@ test("three agents in one directory are each restored with their own conversatio
     stored(wsh, Number(pane.slice(1)), sessionOf.get(pane))?.record.foreground?.conversation?.id;
   for (const [at, pane] of panes.entries()) {
     await wsh.shows(pane, "$");
-    await wsh.ok("send", pane, "--enter", "claude");
+    await wsh.enter(pane, "claude");
     await wsh.shows(pane, "called with []");
-    await wsh.ok("send", pane, "--enter", "00000000-an-earlier-one");
-    await wsh.ok("send", pane, "--enter", ids[at] ?? "");
+    await wsh.enter(pane, "00000000-an-earlier-one");
+    await wsh.enter(pane, ids[at] ?? "");
     await wsh.shows(pane, `talks in ${ids[at]}`);
     // Code is not an id, and changes nothing.
-    await wsh.ok("send", pane, "--enter", "; rm -rf x");
+    await wsh.enter(pane, "; rm -rf x");
   }
   for (const [at, pane] of panes.entries()) await until("its id to be written", () => talksIn(pane) === ids[at]);
   await kill(wsh);
@@ -183,7 +183,7 @@ test("variables that a program left in the environment resume nothing: only the 
   fs.writeFileSync(join(bin, "claude"), "#!/bin/sh\nexec sh\n", { mode: 0o755 });
   fs.appendFileSync(`${wsh.env.HOME}/.bashrc`, `PATH=${bin}:$PATH\nexport CLAUDECODE=1 CLAUDE_SESSION=7\n`);
   await wsh.session("dev");
-  await wsh.ok("send", "dev", "--enter", "sleep 1000");
+  await wsh.enter("dev", "sleep 1000");
   await until("its line to be written", () => stored(wsh)?.record.foreground?.line === "sleep 1000");
   await kill(wsh);
   await wsh.ok("restore", "dev");

@@ -15,7 +15,7 @@ async function lose(wsh: Wsh, name = "dev"): Promise<string> {
   const directory = join(wsh.dir, `in ${name}`);
   fs.mkdirSync(directory);
   const { pane_id, id } = await wsh.session(name, "--tag", "mine", "--cwd", directory);
-  await wsh.ok("exec", name, "--", "seq 1 60; printf '\\033[31mred\\033[0m\\n'");
+  await wsh.exec(name, "seq 1 60; printf '\\033[31mred\\033[0m\\n'");
   await writtenToPrompt(wsh, "red", Number(pane_id.slice(1)), Number(id.slice(2)));
   await kill(wsh);
   return directory;
@@ -96,11 +96,11 @@ test("it is restored also while others read it, and is listed all the time", asy
 test("an earlier cursor continues: kept output since it, once, and a report of possible gaps", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
-  await wsh.ok("exec", "dev", "--", "seq 1 60");
+  await wsh.exec("dev", "seq 1 60");
   const cursor = async (): Promise<number> => JSON.parse(await wsh.ok("status", "dev", "--json")).output_cursor;
   await writtenToPrompt(wsh, "60");
   const since = await cursor();
-  await wsh.ok("exec", "dev", "--", "echo second");
+  await wsh.exec("dev", "echo second");
   await writtenToPrompt(wsh, "second");
   const end = await cursor();
   await kill(wsh);
@@ -113,7 +113,7 @@ test("an earlier cursor continues: kept output since it, once, and a report of p
   // While it has crashed, and after its restore.
   expect(await read(since)).toBe("$ echo second\nsecond\n$\n");
   await wsh.ok("restore", "dev");
-  await wsh.ok("exec", "dev", "--", "echo third");
+  await wsh.exec("dev", "echo third");
   await wsh.shows("dev", /^third\n\$ ?$/m);
   const shown = ["$ echo second", "second", "$", "──", "$ echo third", "third", "$"];
   expect(await read(since)).toBe(`${shown.join("\n")}\n`);
@@ -128,7 +128,7 @@ test("crashed twice, it still has the lines from before the first time", async (
   await lose(wsh);
   await wsh.ok("restore", "dev");
   await wsh.shows("dev", /─\n\$$/m);
-  await wsh.ok("exec", "dev", "--", "echo second life");
+  await wsh.exec("dev", "echo second life");
   await writtenToPrompt(wsh, "second life");
   await kill(wsh);
   await wsh.ok("restore", "dev");
@@ -171,11 +171,11 @@ test("all at once, over HTTP; and forgetting", async () => {
 test("a program is restored as a line at the prompt; a pager runs again", async () => {
   await using wsh = new Wsh();
   await wsh.session("shell");
-  await wsh.ok("send", "shell", "--enter", "sleep 1000");
+  await wsh.enter("shell", "sleep 1000");
   await until("its checkpoint", () => stored(wsh)?.record.foreground?.line === "sleep 1000");
   await wsh.session("pager");
   fs.writeFileSync(join(wsh.dir, "text"), "some text\n".repeat(100));
-  await wsh.ok("send", "pager", "--enter", `less ${wsh.dir}/text`);
+  await wsh.enter("pager", `less ${wsh.dir}/text`);
   await until("its checkpoint", () => stored(wsh, 2, 2)?.record.foreground?.line.startsWith("less ") === true);
   await wsh.session("command", "--", "sleep 2000");
   await until("its checkpoint", () => stored(wsh, 3, 3)?.record.foreground?.line === "sleep 2000");
@@ -215,7 +215,7 @@ test("ending a session leaves nothing; SIGTERM, as at shutdown, leaves it restor
   await wsh.ok("kill", "a");
   await until("its checkpoint to be gone", () => !fs.existsSync(folderOf(wsh)));
   await wsh.session("b");
-  await wsh.ok("exec", "b", "--", "echo just now");
+  await wsh.exec("b", "echo just now");
   await kill(wsh, "SIGTERM");
   expect(textOf(wsh, 2, 2)).toContain("just now");
   const [info] = await wsh.list();
@@ -247,7 +247,7 @@ test("ended while its checkpoint is being written, it leaves nothing", async () 
   for (let number = 1; number <= (process.env.WSH_TEST_FULL === "1" ? 4 : 2); number++) {
     const name = `s${number}`;
     await wsh.session(name);
-    await wsh.ok("exec", name, "--", "seq 1 20000");
+    await wsh.exec(name, "seq 1 20000");
     await until("the folder", () => fs.existsSync(folderOf(wsh, number)));
     await wsh.ok("kill", name);
     await until("its process to be gone", () =>
@@ -264,7 +264,7 @@ test("all are restored right after the kill, before the kernel has freed their l
     ["b", 2],
   ] as const) {
     await wsh.session(name);
-    await wsh.ok("exec", name, "--", `echo in ${name}`);
+    await wsh.exec(name, `echo in ${name}`);
     await writtenToPrompt(wsh, `in ${name}`, number, number);
   }
   await kill(wsh);
@@ -279,15 +279,15 @@ test("all are restored right after the kill, before the kernel has freed their l
 test("nothing is kept of a private session, or during a password prompt", async () => {
   await using wsh = new Wsh();
   await wsh.session("secret", "--private");
-  await wsh.ok("exec", "secret", "--", "echo hidden");
+  await wsh.exec("secret", "echo hidden");
   await wsh.session("open");
-  await wsh.ok("exec", "open", "--", "echo seen");
+  await wsh.exec("open", "echo seen");
   await written(wsh, "seen", 2, 2);
   expect(fs.existsSync(folderOf(wsh, 1))).toBe(false);
-  await wsh.ok("send", "open", "--enter", "read -rsp 'Password: ' x; echo; echo done");
+  await wsh.enter("open", "read -rsp 'Password: ' x; echo; echo done");
   await wsh.shows("open", /^Password:/m);
   await wsh.ok("tag", "open", "--add", "changed");
-  await wsh.ok("send", "open", "--enter", "hunter2");
+  await wsh.enter("open", "hunter2");
   await written(wsh, "done", 2, 2);
   for (const name of fs.readdirSync(folderOf(wsh, 2))) {
     expect(readText(join(folderOf(wsh, 2), name)) ?? "").not.toContain("hunter2");

@@ -35,7 +35,7 @@ async function four(wsh: Wsh, http: Http): Promise<string[]> {
     made.push((body as { pane: string }).pane);
   }
   await http.post("/sessions/@1/pane/resize", { cols: 30 });
-  for (const pane of made) await wsh.ok("exec", pane, "--", `seq 1 40; echo in ${pane}`);
+  for (const pane of made) await wsh.exec(pane, `seq 1 40; echo in ${pane}`);
   // The last change of the layout: the checkpoint with it has the sizes, too.
   await wsh.ok("tag", "dev", "--add", "mine");
   for (const pane of made) await writtenToPrompt(wsh, `in ${pane}`, Number(pane.slice(1)));
@@ -113,7 +113,7 @@ test("four panes to the cell: characters, colours, attributes, links and cursor,
   const [styled = "", wide = "", full = "", hidden = ""] = made;
   const print = async (pane: string, text: string): Promise<void> => {
     fs.writeFileSync(join(wsh.dir, pane), text);
-    await wsh.ok("send", pane, "--enter", `clear; cat ${join(wsh.dir, pane)}; sleep 1000`);
+    await wsh.enter(pane, `clear; cat ${join(wsh.dir, pane)}; sleep 1000`);
     await wsh.shows(pane, "end");
   };
   const colours = [1, 4, "4:3;58;5;9", 7, 31, "48;5;22", "38;2;1;2;3", "3;9;44"];
@@ -239,7 +239,7 @@ test("several windows and a zoomed pane: listed separately while crashed, and re
     return listed.map(({ zoomed }) => zoomed === true);
   };
   expect(await zoomedOf()).toEqual([true, false]);
-  await wsh.ok("exec", "@1", "--", "echo here");
+  await wsh.exec("@1", "echo here");
   await writtenToPrompt(wsh, "here");
   await until("the zoom to be written", () => {
     try {

@@ -158,7 +158,7 @@ describe("at a session process's socket", () => {
     const attach = { ...size, scrollback: "all", read_only: true, render_only: false, prefix: null };
     raw.write(Buffer.concat([HELLO, request(1, "peer.attach", attach)]));
     await until("it to be a client", async () => (await wsh.list())[0]?.clients === 1);
-    await wsh.ok("exec", "s", "--", "seq 1 340000 > /dev/tty");
+    await wsh.exec("s", "seq 1 340000 > /dev/tty");
     await works(wsh);
     raw.resume();
     await until("the newest screen", () => raw.received.includes("works"));
@@ -178,7 +178,7 @@ describe("at an attached terminal", () => {
     await stopped.shows("$");
     await other.shows("$");
     stopped.signal("SIGSTOP");
-    await wsh.ok("exec", "s", "--", "seq 1 60000; echo done");
+    await wsh.exec("s", "seq 1 60000; echo done");
     await other.shows(/^done$/m);
     stopped.signal("SIGCONT");
     await stopped.shows(/^60000\ndone$/m);
@@ -218,12 +218,7 @@ describe("at an unread terminal", () => {
     const printed = person.stdout.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
     expect((await printed.next()).value).toBe("shown\n");
     // Slower than a flood, of which a terminal gets pictures: 100 KB in 50 ms, 2 MB in all.
-    await wsh.ok(
-      "exec",
-      "s",
-      "--",
-      "for n in {1..20}; do seq 1 20000 > /dev/tty; sleep 0.05; done; echo the-$((40 + 2))",
-    );
+    await wsh.exec("s", "for n in {1..20}; do seq 1 20000 > /dev/tty; sleep 0.05; done; echo the-$((40 + 2))");
     person.stdin.write("\n");
     await person.stdin.flush();
     // What the client and the session process keep for a slow terminal, with buffers of the system, and a picture.

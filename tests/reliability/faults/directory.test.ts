@@ -109,7 +109,7 @@ test("a program that outlives its killed session process does not keep the sessi
   await using wsh = new Wsh();
   await wsh.session("s");
   const left = join(wsh.dir, "left");
-  await wsh.ok("exec", "s", "--", `setsid sh -c 'echo $$ >${left}; exec sleep 1000' </dev/null >/dev/null 2>&1 &`);
+  await wsh.exec("s", `setsid sh -c 'echo $$ >${left}; exec sleep 1000' </dev/null >/dev/null 2>&1 &`);
   const pid = await until("the program", () => Number(contentOf(left)) || null);
   try {
     await wsh.killHost();
