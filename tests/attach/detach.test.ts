@@ -7,8 +7,8 @@ import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** Time in which a flood fills the buffers of a terminal that does not read, in ms. */
-const FULL_MS = 500;
+/** More than the buffers of a terminal hold: the line waits for Enter, floods, and its last number is seen in the session. */
+const FLOOD = "read -r _; seq 200000";
 /** Longer than a client waits for the session's last bytes, in ms. */
 const GIVEN_UP_MS = 1_500;
 
@@ -53,15 +53,15 @@ test.skipIf(!hasTmux)("a terminal that was stopped during its detach is restored
   await wsh.session("s");
   await person.type("wsh attach s");
   await person.sees(/^\$ ?$/m);
-  await person.type("printf '\\033[?1000h\\033[?1h\\033[?25l'; yes");
+  await person.type(`printf '\\033[?1000h\\033[?1h\\033[?25l'; ${FLOOD}`);
   await until("the mouse to be on", async () => (await person.fact("mouse_any_flag")) === "1");
   const client = await person.clientPid();
   const freeze = await person.freezer();
   freeze("SIGSTOP");
   try {
-    // The terminal's queue is full: the client has bytes that it cannot write.
-    await until("the flood to be behind", async () => (await wsh.list())[0]?.attached === 1);
-    await Bun.sleep(FULL_MS);
+    // The terminal's queue is full then: the client has bytes that it cannot write.
+    await wsh.enter("s", "");
+    await wsh.shows("s", /^200000$/m);
     await wsh.ok("detach", "s");
     await until("the session to be alone", async () => (await wsh.list())[0]?.attached === 0);
     await Bun.sleep(GIVEN_UP_MS);
@@ -85,13 +85,13 @@ test.skipIf(!hasTmux)("a signal ends a client whose terminal is stopped", async 
   await wsh.session("s");
   await person.type("wsh attach s");
   await person.sees(/^\$ ?$/m);
-  await person.type("yes");
-  await person.sees(/^y\ny$/m);
+  await person.type(FLOOD);
   const client = await person.clientPid();
   const freeze = await person.freezer();
   freeze("SIGSTOP");
   try {
-    await Bun.sleep(FULL_MS);
+    await wsh.enter("s", "");
+    await wsh.shows("s", /^200000$/m);
     process.kill(client, "SIGTERM");
     await until("the client's end", () => !wsh.processes().some(({ pid }) => pid === client));
   } finally {
@@ -131,14 +131,6 @@ describe("restored after detaching", () => {
     });
   }
 
-  test("unchanged colours are left alone: they may be the person's own", async () => {
-    await using wsh = new Wsh();
-    await wsh.session("s");
-    await using terminal = await EmulatorTerminal.attach(wsh, "s");
-    await detached(terminal);
-    expect(terminal.bytes).not.toMatch(/\x1b\](104|110|111|112)/);
-  });
-
   test("keyboard flags that the person's own programs had set are restored", () => {
     const learned: Answers[] = [];
     const probe = new TerminalProbe((answers) => learned.push(answers));
@@ -176,6 +168,9 @@ test("modes that wsh's screens do not have are not passed on to the terminal; th
   await terminal.sees(/^set$/m);
   const set = terminal.bytes.slice(terminal.bytes.lastIndexOf("\n", terminal.bytes.indexOf("set\r\n")));
   expect(set.slice(0, set.indexOf("set\r\n"))).toEndWith("\x1b[?00;2004;0000h\x1b[?1000l\x1b%G");
+  // Unchanged colours are left alone: they may be the person's own.
+  await detached(terminal);
+  expect(terminal.bytes).not.toMatch(/\x1b\](104|110|111|112)/);
 });
 
 describe.skipIf(!hasTmux)("the title of the person's terminal", () => {

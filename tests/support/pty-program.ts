@@ -113,6 +113,15 @@ export class Program implements Disposable {
     return this.bytes.toString("utf8");
   }
 
+  /** Whether the output so far ends so; of a long output only the end is looked at. */
+  endsWith(text: string): boolean {
+    let tail = Buffer.alloc(0);
+    for (let at = this.#parts.length - 1; at >= 0 && tail.length < text.length; at--) {
+      tail = Buffer.concat([this.#parts[at] ?? tail, tail]);
+    }
+    return tail.toString("latin1").endsWith(text);
+  }
+
   /** Acknowledges everything that was received, and with `always` all later output. */
   acknowledge(always = false): void {
     if (always) this.#hold = false;

@@ -2,7 +2,7 @@
  * Broken, slow, malicious or dead clients, at every socket: they are dropped or waited for, and nobody else notices. The
  * session's program continues, its screen is exact, and no memory accumulates.
  */
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import {
   encodeJsonMessage,
@@ -78,13 +78,19 @@ class Raw {
   }
 }
 
-async function started(): Promise<{ wsh: Wsh; socket: string; host: number }> {
-  const wsh = new Wsh();
-  const { pane_id } = await wsh.session("s");
-  return { wsh, socket: join(wsh.instance.sessionsDir, `${pane_id.slice(1)}.sock`), host: wsh.hosts()[0] ?? 0 };
-}
+const wsh = new Wsh();
+let socket = "";
+let host = 0;
 
-async function works(wsh: Wsh): Promise<void> {
+/** One session for all tests: whatever clients do, it goes on. */
+beforeAll(async () => {
+  const { pane_id } = await wsh.session("s");
+  socket = join(wsh.instance.sessionsDir, `${pane_id.slice(1)}.sock`);
+  host = wsh.hosts()[0] ?? 0;
+});
+afterAll(() => wsh[Symbol.asyncDispose]());
+
+async function works(): Promise<void> {
   expect(await wsh.run("exec", "s", "--", "echo works; (exit 4)")).toMatchObject({ code: 4, stdout: "works\n" });
 }
 
@@ -97,8 +103,6 @@ function givenBack(pid: number, most: number): Promise<unknown> {
 
 describe("at a session process's socket", () => {
   test("byte by byte has the same effect as at once", async () => {
-    const { wsh, socket } = await started();
-    await using _ = wsh;
     const raw = await Raw.open(socket);
     for (const byte of Buffer.concat([HELLO, request(1, "session.get")])) {
       raw.write(Uint8Array.of(byte));
@@ -109,9 +113,7 @@ describe("at a session process's socket", () => {
   });
 
   test("half frames, meaningless frames, false lengths: closed, and the session is intact", async () => {
-    const { wsh, socket, host } = await started();
-    await using _ = wsh;
-    await works(wsh);
+    await works();
     const before = descriptorsOf(host);
     const whole = Buffer.concat([HELLO, request(1, "screen.get")]);
     for (let cut = 1; cut < whole.length; cut += 7) {
@@ -131,13 +133,11 @@ describe("at a session process's socket", () => {
       raw.write(bytes);
       await until("a mad client to be closed", () => raw.closed);
     }
-    await works(wsh);
+    await works();
     await givenBack(host, before + 1);
   });
 
   test("random bytes never end it", async () => {
-    const { wsh, socket } = await started();
-    await using _ = wsh;
     const random = seededRandom(20);
     for (let i = 0; i < 60; i++) {
       const raw = await Raw.open(socket);
@@ -146,12 +146,10 @@ describe("at a session process's socket", () => {
       if (random() < 0.5) raw.end();
       else raw.terminate();
     }
-    await works(wsh);
+    await works();
   });
 
   test("a client that requests and does not read gets the newest screen later, not all that it missed", async () => {
-    const { wsh, socket } = await started();
-    await using _ = wsh;
     const raw = await Raw.open(socket);
     raw.pause();
     const size = { rows: 24, cols: 80 };
@@ -159,7 +157,7 @@ describe("at a session process's socket", () => {
     raw.write(Buffer.concat([HELLO, request(1, "peer.attach", attach)]));
     await until("it to be a client", async () => (await wsh.list())[0]?.clients === 1);
     await wsh.exec("s", "seq 1 340000 > /dev/tty");
-    await works(wsh);
+    await works();
     raw.resume();
     await until("the newest screen", () => raw.received.includes("works"));
     // 2.6 MB were printed; pending are a socket's buffer, the session process's limit, and a picture with its new lines.
@@ -171,8 +169,6 @@ describe("at a session process's socket", () => {
 
 describe("at an attached terminal", () => {
   test("one that is stopped during a flood delays nobody, and then shows the end", async () => {
-    const { wsh } = await started();
-    await using _ = wsh;
     using stopped = AttachedTerminal.open(wsh, ["attach", "s"]);
     using other = AttachedTerminal.open(wsh, ["attach", "s", "--read-only"]);
     await stopped.shows("$");
@@ -211,8 +207,6 @@ child.wait()
 
 describe("at an unread terminal", () => {
   testWith("python3")("the client stops reading its session, and then shows the newest screen", async () => {
-    const { wsh } = await started();
-    await using _ = wsh;
     const command = ["python3", "-c", UNREAD_TERMINAL, ...program, "attach", "s"];
     await using person = Bun.spawn(command, { cwd: wsh.dir, env: wsh.env, stdin: "pipe", stdout: "pipe" });
     const printed = person.stdout.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
@@ -227,10 +221,12 @@ describe("at an unread terminal", () => {
 });
 
 describe("at the server's sockets", () => {
+  let server: Awaited<ReturnType<Wsh["server"]>>;
+  beforeAll(async () => {
+    server = await wsh.server();
+  });
+
   test("half requests and half lines are dropped; the server answers the next", async () => {
-    const { wsh } = await started();
-    await using _ = wsh;
-    const server = await wsh.server();
     // The first request opens the descriptors that all others use.
     expect((await wsh.fetch("/sessions")).status).toBe(200);
     const before = descriptorsOf(server.pid);
@@ -256,10 +252,7 @@ describe("at the server's sockets", () => {
   });
 
   test("a stopped session process is waited for by its own callers alone", async () => {
-    const { wsh, host } = await started();
-    await using _ = wsh;
     await wsh.session("other");
-    await wsh.server();
     await stopProcess(host);
     const hung = wsh.fetch("/sessions/s/screen");
     await within(4_500, async () => {
@@ -267,6 +260,6 @@ describe("at the server's sockets", () => {
     });
     process.kill(host, "SIGCONT");
     expect((await hung).status).toBe(200);
-    await works(wsh);
+    await works();
   });
 });
