@@ -1,11 +1,17 @@
 /** Attaching again, falling behind, and detaching: the terminal has the right content, and is restored at the end. */
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { SessionInfo } from "../../src/protocol/session.ts";
 import { Canvas } from "../support/drawing-api.ts";
 import { stopProcess } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
-import { Wsh } from "../support/wsh.ts";
+import { hostOf, Wsh } from "../support/wsh.ts";
+
+/** The instance of the tests without settings, with a server for what they draw; each has a session of its own. */
+const wsh = new Wsh();
+beforeAll(() => wsh.server());
+afterAll(() => wsh[Symbol.asyncDispose]());
 
 /** A program that leaves every mode set that a terminal has. It is one process: once it has printed, keys interrupt it. */
 const MESS =
@@ -34,30 +40,28 @@ function expectRestored(terminal: EmulatorTerminal): void {
 describe("the terminal is restored on every way out", () => {
   const ways: [
     name: string,
-    leave: (wsh: Wsh, terminal: EmulatorTerminal) => Promise<unknown> | unknown,
+    leave: (terminal: EmulatorTerminal, session: SessionInfo) => Promise<unknown> | unknown,
     code: number,
   ][] = [
-    ["detach", (_, terminal) => terminal.type("\x1c\x1c"), 0],
-    ["the program's end", (_, terminal) => terminal.type("\x03exit 5\r"), 5],
-    ["kill", (wsh) => wsh.ok("kill", "s"), 1],
-    ["SIGHUP", (_, terminal) => process.kill(terminal.pid, "SIGHUP"), 129],
-    ["SIGTERM", (_, terminal) => process.kill(terminal.pid, "SIGTERM"), 143],
-    ["kill -9 of the host", (wsh) => wsh.killHost(), 1],
+    ["detach", (terminal) => terminal.type("\x1c\x1c"), 0],
+    ["the program's end", (terminal) => terminal.type("\x03exit 5\r"), 5],
+    ["kill", (_, { name }) => wsh.ok("kill", name), 1],
+    ["SIGHUP", (terminal) => process.kill(terminal.pid, "SIGHUP"), 129],
+    ["SIGTERM", (terminal) => process.kill(terminal.pid, "SIGTERM"), 143],
+    ["kill -9 of the host", (_, { pid }) => process.kill(hostOf(pid), "SIGKILL"), 1],
   ];
   for (const [name, leave, code] of ways) {
     for (const drawn of [false, true]) {
       test(`${name}, ${drawn ? "rendered" : "passed through"}`, async () => {
-        await using wsh = new Wsh();
-        await wsh.session("s");
-        await using terminal = await EmulatorTerminal.attach(wsh, "s");
+        const session = await wsh.session(`${name.replaceAll(/\W/g, "-")}-${drawn}`);
+        await using terminal = await EmulatorTerminal.attach(wsh, session.name);
         terminal.type(`${MESS}\r`);
         await terminal.sees(/┌─┐/);
         if (drawn) {
-          await wsh.server();
-          await new Canvas(wsh, "s").overlay({ x: 40, y: 1, width: 5, height: 1, spans: [{ text: "DRAWN" }] });
+          await new Canvas(wsh, session.name).overlay({ x: 40, y: 1, width: 5, height: 1, spans: [{ text: "DRAWN" }] });
           await terminal.sees("DRAWN");
         }
-        await leave(wsh, terminal);
+        await leave(terminal, session);
         expect(await terminal.ended()).toBe(code);
         const text = await terminal.sees("[");
         expect(text).not.toContain("DRAWN");
@@ -67,10 +71,9 @@ describe("the terminal is restored on every way out", () => {
   }
 
   test.skipIf(!hasTmux)("after kill -9 of the client itself, by wsh reset-terminal", async () => {
-    await using wsh = new Wsh();
-    await wsh.session("s");
+    await wsh.session("mess");
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh attach s");
+    await person.run("wsh attach mess");
     await person.sees(/^\$ ?$/m);
     await person.type(MESS.replace("\\033[4h\\033[5;10r\\033[?6h", ""));
     await until("the mess", async () => (await person.fact("mouse_any_flag")) === "1");
@@ -97,9 +100,8 @@ describe("what reaches the terminal", () => {
     const how = rendered ? "rendered" : "passed through";
 
     test(`${how}: settings decide titles and clipboard; queries never pass`, async () => {
-      await using wsh = new Wsh();
-      await wsh.session("s");
-      await using terminal = await EmulatorTerminal.attach(wsh, "s", { flags });
+      const { name } = await wsh.session(`seen-${rendered}`);
+      await using terminal = await EmulatorTerminal.attach(wsh, name, { flags });
       terminal.forgetBytes();
       terminal.type(print);
       await terminal.sees(/^done\n\$/m);
@@ -127,9 +129,8 @@ describe("what reaches the terminal", () => {
     });
 
     test(`${how}: the program's modes, reverse video among them`, async () => {
-      await using wsh = new Wsh();
-      await wsh.session("s");
-      await using terminal = await EmulatorTerminal.attach(wsh, "s", { flags });
+      const { name } = await wsh.session(`modes-${rendered}`);
+      await using terminal = await EmulatorTerminal.attach(wsh, name, { flags });
       terminal.type("printf '\\033[?5;1000;1006h\\033[?1h\\033[5 q'; echo set; sleep 1000\r");
       await terminal.sees(/^set$/m);
       const modes = () => terminal.screen.terminal.modes;
@@ -143,15 +144,22 @@ describe("what reaches the terminal", () => {
 });
 
 describe("history", () => {
+  let long: Promise<unknown> | null = null;
+  const longSession = (): Promise<unknown> => {
+    long ??= wsh.session("long", "--", "seq 1500; exec sleep 1000").then(() => wsh.shows("long", "1500"));
+    return long;
+  };
+
   test.each([
     ["all", 1477],
     ["none", 0],
     ["50", 50],
   ])("--scrollback %s brings %d lines above the screen, and none twice", async (choice, count) => {
-    await using wsh = new Wsh();
-    await wsh.session("s", "--", "seq 1500; exec sleep 1000");
-    await wsh.shows("s", "1500");
-    await using terminal = await EmulatorTerminal.attach(wsh, "s", { flags: ["--scrollback", choice], seen: "1500" });
+    await longSession();
+    await using terminal = await EmulatorTerminal.attach(wsh, "long", {
+      flags: ["--scrollback", choice],
+      seen: "1500",
+    });
     const above = (await terminal.scrollback()).filter((line) => line !== "").map(Number);
     expect(above).toEqual(Array.from({ length: count }, (_, i) => 1478 - count + i));
     expect(
@@ -163,12 +171,11 @@ describe("history", () => {
   });
 
   test("a program's alternate screen is restored with the main screen under it", async () => {
-    await using wsh = new Wsh();
-    await wsh.session("s");
-    await using first = await EmulatorTerminal.attach(wsh, "s");
+    await wsh.session("two-screens");
+    await using first = await EmulatorTerminal.attach(wsh, "two-screens");
     first.type("clear; echo under; printf '\\033[?1049h\\033[2J\\033[3;4Hover'; read x; printf '\\033[?1049l'\r");
     await first.sees(/^ {3}over/m);
-    await using second = await EmulatorTerminal.attach(wsh, "s", { seen: /^ {3}over/m });
+    await using second = await EmulatorTerminal.attach(wsh, "two-screens", { seen: /^ {3}over/m });
     expect(second.screen.terminal.buffer.active.type).toBe("alternate");
     second.type("\r");
     await second.sees(/^under\n/);
@@ -177,13 +184,12 @@ describe("history", () => {
 });
 
 test("a stopped client costs its session process bounded memory, delays nobody, and sees the newest screen on continuing", async () => {
-  await using wsh = new Wsh();
-  await wsh.session("s");
-  await using terminal = await EmulatorTerminal.attach(wsh, "s");
+  await wsh.session("flood");
+  await using terminal = await EmulatorTerminal.attach(wsh, "flood");
   await stopProcess(terminal.pid);
   // Two megabytes: the amount that the session process keeps for the client is sent when the client continues.
-  await wsh.ok("send", "s", "seq 300000; echo flood over", "--keys", "Enter");
-  await wsh.shows("s", /^flood over$/m);
+  await wsh.enter("flood", "seq 300000; echo flood over");
+  await wsh.shows("flood", /^flood over$/m);
   terminal.forgetBytes();
   process.kill(terminal.pid, "SIGCONT");
   await terminal.sees(/^300000\nflood over\n\$/m);

@@ -78,9 +78,10 @@ describe("a session that a call makes", () => {
 describe("the output of a server that is ready", () => {
   const serve = (port: number) =>
     `python3 -c "
-import http.server
+import socket
 for n in range(200): print('loading module', n, flush=True)
-http.server.HTTPServer(('127.0.0.1', ${port}), http.server.BaseHTTPRequestHandler).serve_forever()"`;
+server = socket.create_server(('127.0.0.1', ${port}))
+while True: server.accept()"`;
   for (const place of [{}, { session: "server", create: true }]) {
     testWith("python3")(`${"session" in place ? "at a prompt" : "in a separate session"}`, async () => {
       const shown = async (more: object) => {

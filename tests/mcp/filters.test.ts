@@ -30,10 +30,10 @@ for (const [where, place] of [
       expect(found.output).toBe(
         "12344-line 12344 of many, which say little\n12345:the needle é\n12346-line 12346 of many, which say little",
       );
-      expect(await exec({ ...place, command: MANY, grep: "nowhere" })).toMatchObject({
+      expect(await exec({ ...place, command: "seq 100", grep: "nowhere" })).toMatchObject({
         output: "",
         matches: 0,
-        total_lines: 30_000,
+        total_lines: 100,
       });
       const pattern = await exec({
         ...place,

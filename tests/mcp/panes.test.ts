@@ -2,7 +2,7 @@
  * Windows and panes for an agent: it makes panes beside a person's work, addresses them, and the
  * person's focus does not move.
  */
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
 import { firstCursor } from "../../src/protocol/pane-numbers.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
@@ -20,9 +20,22 @@ function callsOf(client: Client) {
   return { use, must };
 }
 
+const mcp = new McpInstance();
+let client: Client;
+beforeAll(async () => {
+  client = await mcp.client();
+});
+afterAll(() => mcp[Symbol.asyncDispose]());
+
+/** The agent of all tests, without sessions; those that a test makes end with it. */
 async function agent() {
-  const mcp = new McpInstance();
-  return { mcp, ...callsOf(await mcp.client()), [Symbol.asyncDispose]: () => mcp[Symbol.asyncDispose]() };
+  const calls = callsOf(client);
+  const end = async (): Promise<void> => {
+    for (const { name } of await calls.must("wsh_list_sessions")) {
+      await calls.must("wsh_manage_session", { session: name, action: "kill" });
+    }
+  };
+  return { mcp, ...calls, [Symbol.asyncDispose]: end };
 }
 
 test("fugue's table: sessions with windows and panes, a pane made, typed into, read and closed", async () => {

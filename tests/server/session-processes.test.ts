@@ -46,41 +46,44 @@ async function timed<T>(promise: Promise<T>): Promise<{ readonly value: T; reado
   return { value: await promise, ms: performance.now() - started };
 }
 
+/** Callers at once: enough for each to meet another one. */
+const CALLERS = process.env.WSH_TEST_FULL === "1" ? 8 : 4;
+
 describe("many at once", () => {
-  test("six commands make six sessions with six numbers", async () => {
+  test("commands make as many sessions with as many numbers", async () => {
     await using wsh = new Wsh();
-    const names = await Promise.all(Array.from({ length: 6 }, async () => (await wsh.ok("new")).trim()));
-    expect(new Set(names).size).toBe(6);
+    const names = await Promise.all(Array.from({ length: CALLERS }, async () => (await wsh.ok("new")).trim()));
+    expect(new Set(names).size).toBe(CALLERS);
     const sessions = await wsh.list();
-    expect(new Set(sessions.map(({ id }) => id)).size).toBe(6);
-    expect(new Set(sessions.map(({ pid }) => pid)).size).toBe(6);
+    expect(new Set(sessions.map(({ id }) => id)).size).toBe(CALLERS);
+    expect(new Set(sessions.map(({ pid }) => pid)).size).toBe(CALLERS);
     // A child that one has just forked has its command line for a moment.
-    await until("six hosts", () => wsh.hosts().length === 6);
+    await until("their hosts", () => wsh.hosts().length === CALLERS);
     expect(wsh.servers()).toHaveLength(0);
     const one = await wsh.run("new", "same");
-    const rivals = await Promise.all(Array.from({ length: 3 }, () => wsh.run("new", "same")));
+    const rivals = await Promise.all(Array.from({ length: 2 }, () => wsh.run("new", "same")));
     expect(one.code).toBe(0);
-    expect(rivals.map(({ code }) => code)).toEqual([1, 1, 1]);
+    expect(rivals.map(({ code }) => code)).toEqual([1, 1]);
     const sharers = await Promise.all(
-      Array.from({ length: 3 }, () => wsh.run("new", "shared", "--if-exists", "attach", "--json")),
+      Array.from({ length: 2 }, () => wsh.run("new", "shared", "--if-exists", "attach", "--json")),
     );
     expect(new Set(sharers.map(({ stdout }) => JSON.parse(stdout).id)).size).toBe(1);
     await wsh.ok("kill", "shared");
     expect((await wsh.run("attach", "same:1")).stderr).toContain("has no window '1'");
-    await until("the rivals' hosts to be gone", () => wsh.hosts().length === 7);
+    await until("the rivals' hosts to be gone", () => wsh.hosts().length === CALLERS + 1);
   });
 
-  test("eight requests for one name make one session", async () => {
+  test("requests for one name make one session", async () => {
     await using it = await served();
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => it.http.post("/sessions", { name: "only", command: "sleep 1000" })),
+      Array.from({ length: CALLERS }, () => it.http.post("/sessions", { name: "only", command: "sleep 1000" })),
     );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     for (const answer of answers.filter(({ status }) => status !== 201)) {
       expect(answer).toMatchObject({ status: 409, body: failure("session_name_conflict") });
     }
     const attached = await Promise.all(
-      Array.from({ length: 5 }, () =>
+      Array.from({ length: 3 }, () =>
         it.http.post("/sessions", { name: "shared", if_exists: "attach", command: "sleep 1000" }),
       ),
     );
@@ -299,16 +302,17 @@ test("a session is found as soon as it has its name, though its process has not 
 });
 
 describe("a socket that is not a session process's", () => {
-  test.each([PROTOCOL_VERSION + 1, PROTOCOL_VERSION - 1])(
-    "of protocol %d is listed, and refused with both versions",
-    async (version) => {
-      await using wsh = new Wsh();
-      await wsh.session("mine");
+  test("of a later or an earlier protocol is listed, and refused with both versions", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("mine");
+    const http = new Http({ unix: wsh.instance.httpSocket });
+    // Before a server has started, and while it runs.
+    for (const version of [PROTOCOL_VERSION + 1, PROTOCOL_VERSION - 1]) {
       const socket = join(wsh.instance.sessionsDir, "77.sock");
       const foreign = await foreignHost(socket, version);
       fs.symlinkSync("../77.sock", join(wsh.instance.namesDir, "foreign"));
-      await wsh.server();
-      const http = new Http({ unix: wsh.instance.httpSocket });
+      if (version > PROTOCOL_VERSION) await wsh.server();
+      await until("it to be listed", async () => (await http.list()).length === 2);
       expect(await http.list()).toMatchObject([
         { name: "mine" },
         { name: "foreign", id: "@77", state: "unresponsive" },
@@ -327,8 +331,9 @@ describe("a socket that is not a session process's", () => {
       foreign.close();
       await until("it to be forgotten", async () => (await http.list()).length === 1);
       await http.create({ name: "foreign", command: "sleep 1000" });
-    },
-  );
+      await http.kill("foreign");
+    }
+  });
 
   test("a dead socket is removed, a file is left alone, a silent listener is unresponsive", async () => {
     await using wsh = new Wsh();
