@@ -2,13 +2,11 @@
  * A browser on a hostile page, against a server without a token: the page's attempts are refused, and responses that it
  * could not read changed nothing either. The foreign names lead to this machine, as after DNS rebinding.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import fs from "node:fs";
-import { anyOf } from "../support/programs.ts";
+import { afterAll, beforeAll, describe, expect } from "bun:test";
 import { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
-
-const chromium = anyOf("chromium", "chromium-browser", "google-chrome");
+import { isCompiled } from "../support/wsh-program.ts";
+import { browserTest, TestBrowser } from "../web/support/browser.ts";
 
 /** The page's attempts, one by one; it reports `{name: outcome}`. Runs in the browser. */
 const attack = (target: string, host: string): string => `
@@ -70,56 +68,38 @@ const BROWSER_MS = 90_000;
 
 describe("a hostile page", () => {
   let gateway: Gateway;
-  let profile = "";
+  let browser: TestBrowser;
   beforeAll(async () => {
-    if (chromium === null) return;
+    if (!isCompiled) return;
     gateway = await Gateway.start({ auth: false });
     await gateway.create({ name: "s" });
     await gateway.shows("s", "$");
-    profile = fs.mkdtempSync("/tmp/wsh-browser-");
+    browser = await TestBrowser.start(1, null, false, "MAP *.example 127.0.0.1");
   });
   afterAll(async () => {
-    if (chromium === null) return;
-    await gateway[Symbol.asyncDispose]();
-    fs.rmSync(profile, { recursive: true, force: true });
+    await browser?.[Symbol.asyncDispose]();
+    await gateway?.[Symbol.asyncDispose]();
   });
-
-  function browse(url: string, ...more: readonly string[]) {
-    const flags = [
-      "--headless=new",
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-dev-shm-usage",
-      "--no-first-run",
-      "--disable-background-networking",
-      `--user-data-dir=${profile}`,
-      "--host-resolver-rules=MAP *.example 127.0.0.1",
-    ];
-    return Bun.spawn([chromium ?? "", ...flags, ...more, url], { stdin: "ignore", stdout: "pipe", stderr: "ignore" });
-  }
 
   async function attacked(target: string, host: string): Promise<Record<string, string>> {
     let report: Record<string, string> | null = null;
-    const page = `<!doctype html><title>page</title><body><script>${attack(target, host)}</script></body>`;
-    const evil = Bun.serve({
+    const html = `<!doctype html><title>page</title><body><script>${attack(target, host)}</script></body>`;
+    await using evil = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
       async fetch(request) {
         if (new URL(request.url).pathname !== "/report") {
-          return new Response(page, { headers: { "Content-Type": "text/html" } });
+          return new Response(html, { headers: { "Content-Type": "text/html" } });
         }
         report = (await request.json()) as Record<string, string>;
         return new Response(null, { status: 204 });
       },
     });
-    const browser = browse(`http://evil.example:${evil.port}/`, "--remote-debugging-port=0");
-    try {
-      return await until("the page's report", () => report, BROWSER_MS);
-    } finally {
-      browser.kill("SIGKILL");
-      await browser.exited;
-      await evil.stop(true);
-    }
+    const { page } = await browser.page();
+    await page.goto(`http://evil.example:${evil.port}/`);
+    const tried = await until("the page's report", () => report, BROWSER_MS);
+    await browser.closePages();
+    return tried;
   }
 
   /** Nothing was read, and nothing changed. */
@@ -139,7 +119,7 @@ describe("a hostile page", () => {
     );
   }
 
-  test.skipIf(chromium === null)(
+  browserTest(
     "on another site",
     async () => {
       const { host } = new URL(gateway.origin);
@@ -152,7 +132,7 @@ describe("a hostile page", () => {
     2 * BROWSER_MS,
   );
 
-  test.skipIf(chromium === null)(
+  browserTest(
     "whose own name was made to lead here",
     async () => {
       const host = `rebind.example:${new URL(gateway.origin).port}`;
@@ -169,13 +149,14 @@ describe("a hostile page", () => {
     2 * BROWSER_MS,
   );
 
-  test.skipIf(chromium === null)(
+  browserTest(
     "while this server's own page is shown as it should be",
     async () => {
-      const browser = browse(`${gateway.origin}/docs`, "--dump-dom");
-      const shown = await new Response(browser.stdout).text();
-      await browser.exited;
+      const { page, faults } = await browser.page();
+      await page.goto(`${gateway.origin}/docs`);
+      const shown = await page.evaluate(() => document.documentElement.outerHTML);
       expect(shown).toContain("WebSocket events");
+      expect(faults).toEqual([]);
     },
     2 * BROWSER_MS,
   );

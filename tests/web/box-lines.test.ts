@@ -1,16 +1,15 @@
 /** Box-drawing lines in sessions that are shown scaled down: unbroken, on whole pixels, at every density. */
-import { afterAll, beforeAll, expect } from "bun:test";
-import { Gateway, TOKEN } from "../support/server.ts";
+import { expect } from "bun:test";
+import { type Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { isCompiled } from "../support/wsh-program.ts";
 import { browserTest, TestBrowser } from "./support/browser.ts";
+import { beforeTests } from "./support/place.ts";
 
 let gateway: Gateway;
-beforeAll(async () => {
-  if (isCompiled) gateway = await Gateway.start();
-});
-afterAll(async () => {
-  await gateway?.[Symbol.asyncDispose]();
+/** Of density 1. */
+let plain: TestBrowser;
+beforeTests((...both) => {
+  [gateway, plain] = both;
 });
 
 const BOX = ["┌─┬┐", "│x││", "├─┼┤", "└─┴┘", "╔═╦╗", "║x║║", "╚═╩╝"];
@@ -33,7 +32,8 @@ for (const density of DENSITIES) {
     const name = `boxes${density}`;
     const text = BOX.map((line) => `${line}\\n`).join("");
     await gateway.create({ name, command: `/bin/sh -c "printf '${text}'; exec cat"`, rows: 20, cols: COLS });
-    await using browser = await TestBrowser.start(density);
+    await using own = density === 1 ? null : await TestBrowser.start(density);
+    const browser = own ?? plain;
     const { page, faults } = await browser.page();
     const other = (await browser.page()).page;
     await page.evaluateOnNewDocument(() =>
@@ -100,14 +100,12 @@ for (const density of DENSITIES) {
     }
     expect(sizes.size).toBeGreaterThan(2);
     expect(faults).toEqual([]);
-    await gateway.unix(`/sessions/${name}`, { method: "DELETE" });
   });
 }
 
 browserTest("shapes of boxes are made anew each time the page is zoomed", async () => {
   await gateway.create({ name: "zoomed", command: "/bin/sh -c \"printf '┌─┐\\n│x│\\n└─┘\\n'; exec cat\"" });
-  await using browser = await TestBrowser.start();
-  const { page, faults } = await browser.page();
+  const { page, faults } = await plain.page();
   await page.goto(`${gateway.origin}/#t=${TOKEN}&session=zoomed`);
   await page.waitForFunction(() => document.querySelectorAll(".x").length >= 6);
   for (const deviceScaleFactor of [2, 3, 1.5, 1]) {

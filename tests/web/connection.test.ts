@@ -1,10 +1,10 @@
 /** A page when the server goes, when another size decides, and when others write or ask. */
 import { expect } from "bun:test";
-import { Gateway, lastingPort } from "../support/server.ts";
+import { Gateway, lastingPort, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { browserTest, PAGE_MS, type TestBrowser } from "./support/browser.ts";
 import { beforeTests } from "./support/place.ts";
-import { open } from "./support/shown.ts";
+import { open, show } from "./support/shown.ts";
 
 /** Longest time until a page is live again after its server, in ms: on a machine at rest two seconds. */
 const RECONNECT_MS = process.env.WSH_TEST_FULL === undefined ? PAGE_MS : 2_000;
@@ -121,22 +121,18 @@ browserTest("a page that follows leaves the session's size alone, one that fits 
     localStorage.setItem("wsh.settings", JSON.stringify({ size: "follow" }));
   });
   await gateway.create({ name: "followed", rows: 33, cols: 111 });
-  const second = await open(browser, gateway, "followed");
-  await second.page.evaluate(() => localStorage.setItem("wsh.settings", JSON.stringify({ size: "follow" })));
-  await gateway.create({ name: "followed2", rows: 33, cols: 111 });
-  await second.page.goto("about:blank");
-  await second.page.goto(`${gateway.origin}/#t=${"a-token-for-the-tests-of-wsh"}&session=followed2`);
-  await second.page.waitForSelector(".tile .dot.live");
-  await second.shows(/^\$/m);
-  await second.page.waitForSelector(".terminal.focused");
-  await second.page.keyboard.type("stty size\r");
-  await second.shows("33 111");
+  await page.goto("about:blank");
+  await page.goto(`${gateway.origin}/#t=${TOKEN}&session=followed`);
+  await page.waitForSelector(".tile .dot.live");
   await shows(/^\$/m);
+  await page.waitForSelector(".terminal.focused");
+  await page.keyboard.type("stty size\r");
+  await shows("33 111");
 });
 
 browserTest("panes, overlays and panels are shown as in the terminal, and leave nothing behind", async () => {
   await gateway.create({ name: "drawn" });
-  const { page, shows, faults } = await open(browser, gateway, "drawn");
+  const { page, shows, faults } = await show(browser, gateway, "drawn");
   await shows(/^\$/m);
   const text = () => page.evaluate(() => document.querySelector(".grid")?.textContent ?? "");
   const before = await text();
@@ -203,7 +199,7 @@ browserTest("panes, overlays and panels are shown as in the terminal, and leave 
 
 browserTest("an agent's question is answered by keys, and by touch", async () => {
   await gateway.create({ name: "asked" });
-  const { page, shows } = await open(browser, gateway, "asked");
+  const { page, shows } = await show(browser, gateway, "asked");
   await shows(/^\$/m);
   const ask = () =>
     gateway.unix("/sessions/asked/ask", {
@@ -280,8 +276,8 @@ browserTest("sessions are made, renamed, tagged, and ended with time to take it 
   await undo?.click();
   await page.waitForSelector("[data-session=renamed]:not(.ending)");
   await act("renamed", "End");
+  await until("the end", async () => (await gateway.unix("/sessions/renamed")).status === 404);
   await page.waitForSelector("[data-session=renamed]", { hidden: true });
-  expect((await gateway.unix("/sessions/renamed")).status).toBe(404);
   expect(faults).toEqual([]);
   // A page that is closed takes nothing back: its request is carried out.
   await act("first", "End");
@@ -292,7 +288,7 @@ browserTest("sessions are made, renamed, tagged, and ended with time to take it 
 
 browserTest("the palette finds what can be done, and does it", async () => {
   await gateway.create({ name: "palette" });
-  const { page, shows } = await open(browser, gateway, "palette");
+  const { page, shows } = await show(browser, gateway, "palette");
   await shows(/^\$/m);
   await page.keyboard.down("Control");
   await page.keyboard.down("Shift");
@@ -361,7 +357,7 @@ browserTest("the palette finds what can be done, and does it", async () => {
 
 browserTest("a screen reader finds the screen's lines and where it can go", async () => {
   await gateway.create({ name: "read-aloud" });
-  const { page, shows } = await open(browser, gateway, "read-aloud");
+  const { page, shows } = await show(browser, gateway, "read-aloud");
   await page.keyboard.type("echo spoken-line\r");
   await shows(/^spoken-line$/m);
   const tree = JSON.stringify(await page.accessibility.snapshot({ interestingOnly: false }));
@@ -397,7 +393,7 @@ browserTest(
     await gateway.create({ name: "swipe", command: `/bin/sh -c 'seq 300; echo at-the-end; read go; ${full}'` });
     const { page } = await browser.page();
     await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
-    await page.goto(`${gateway.origin}/#t=${"a-token-for-the-tests-of-wsh"}&session=swipe`);
+    await page.goto(`${gateway.origin}/#t=${TOKEN}&session=swipe`);
     await page.waitForFunction(() => document.querySelector(".screen")?.textContent?.includes("at-the-end"));
     const client = await page.createCDPSession();
     const swipe = async (from: number, to: number) => {
@@ -456,7 +452,7 @@ browserTest("on a phone: the key bar types, Ctrl holds for the next key, the lis
   await gateway.create({ name: "phone", command: `/bin/sh -c 'stty raw -echo; printf ready; exec cat > ${file}'` });
   const { page } = await browser.page();
   await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
-  await page.goto(`${gateway.origin}/#t=${"a-token-for-the-tests-of-wsh"}&session=phone`);
+  await page.goto(`${gateway.origin}/#t=${TOKEN}&session=phone`);
   // Before that the terminal would take the keys: Ctrl+C would end the program.
   await page.waitForFunction(() => document.querySelector(".screen")?.textContent?.includes("ready"));
   await page.tap(".pane");

@@ -1,5 +1,5 @@
 /**
- * Output of recorded programs, on the page and in the API: text and styles cell for cell, each character in its
+ * Output of programs on the page: pictures; of recorded ones what the API has, too: text and styles cell for cell, each character in its
  * column. The recordings are those of tests/reliability/streams.
  */
 import { describe, expect } from "bun:test";
@@ -10,10 +10,11 @@ import { xtermColor } from "../../src/protocol/palette.ts";
 import type { Color, Screen, Span } from "../../src/protocol/screen.ts";
 import { streamPrograms } from "../reliability/streams/programs.ts";
 import { quietTerminal } from "../reliability/streams/quiet-terminal.ts";
-import { type Gateway, TOKEN } from "../support/server.ts";
+import type { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { browserTest, type TestBrowser } from "./support/browser.ts";
 import { beforeTests } from "./support/place.ts";
+import { show } from "./support/shown.ts";
 
 const isFull = process.env.WSH_TEST_FULL !== undefined;
 /** Programs of the small size: colours and boxes, wide characters, marks and emoji, a full screen. */
@@ -24,6 +25,9 @@ const LOOKS = isFull ? [0.35, 0.7, 1] : [0.5, 1];
 const STEP = 97;
 /** Greatest distance of a character from its column, in CSS pixels. */
 const X_ERROR = 0.5;
+
+/** The page leaves the size of a recording alone. */
+const LOOK = { viewport: { width: 1200, height: 700 }, settings: { size: "follow" } };
 
 let gateway: Gateway;
 let browser: TestBrowser;
@@ -158,11 +162,7 @@ describe("recorded programs on the page", () => {
       const pipe = `${gateway.dir}/${name}.pipe`;
       Bun.spawnSync(["mkfifo", pipe]);
       await gateway.create({ name, rows, cols, command: `/bin/sh -c 'stty raw -echo; exec cat <> ${pipe}'` });
-      const { page, faults } = await browser.page();
-      await page.setViewport({ width: 1200, height: 700 });
-      await page.evaluateOnNewDocument(() => localStorage.setItem("wsh.settings", JSON.stringify({ size: "follow" })));
-      await page.goto(`${gateway.origin}/#t=${TOKEN}&session=${name}`);
-      await page.waitForSelector(".tile .dot.live");
+      const { page, faults } = await show(browser, gateway, name, LOOK);
       const file = openSync(pipe, "w");
       try {
         for (const [index, { bytes, text: reached }] of written.entries()) {
@@ -196,7 +196,36 @@ describe("recorded programs on the page", () => {
       }
       expect(PLAIN).toBe(" ");
       expect(faults).toEqual([]);
-      await page.close();
     });
   }
+});
+
+browserTest("pictures of programs are shown, of sixel graphics and of raw pixels", async () => {
+  const raw = Buffer.alloc(16 * 32 * 3, 200).toString("base64");
+  const kitty = `\\033_Ga=T,q=2,f=24,s=16,v=32;${raw}\\033\\134`;
+  const sixel = '\\033Pq"1;1;16;32#1;2;100;0;0#1!16~-!16~-!16~-!16~-!16~-!16B\\033\\134';
+  await gateway.create({
+    name: "pictures",
+    command: `/bin/sh -c 'printf "%b" "${kitty}" "\\n$1" "\\nbelow"; exec cat'`.replace(
+      "$1",
+      sixel.replaceAll('"', '\\"'),
+    ),
+  });
+  const { page, shows, faults } = await show(browser, gateway, "pictures", LOOK);
+  await shows("below");
+  const sizes = () =>
+    page.evaluate(() =>
+      Promise.all(
+        Array.from(document.querySelectorAll<HTMLElement>(".screen span.g"), async (cells) => {
+          const [, url = ""] = /url\("?([^")]+)/.exec(getComputedStyle(cells).backgroundImage) ?? [];
+          const image = new Image();
+          image.src = url;
+          await image.decode().catch(() => {});
+          const { width, height } = cells.getBoundingClientRect();
+          return `${image.naturalWidth}x${image.naturalHeight} ${cells.textContent?.length} ${width > 10 && height > 10}`;
+        }),
+      ),
+    );
+  await until("the images", async () => (await sizes()).join() === Array(4).fill("16x32 2 true").join());
+  expect(faults).toEqual([]);
 });

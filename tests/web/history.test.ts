@@ -4,10 +4,11 @@ import { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { isCompiled } from "../support/wsh-program.ts";
 import { browserTest, TestBrowser } from "./support/browser.ts";
-import { open } from "./support/shown.ts";
+import { endSessions } from "./support/place.ts";
+import { show } from "./support/shown.ts";
 
 /** Lines above the screen: some pages of history; all that a page mounts in the large size. */
-const LINES = process.env.WSH_TEST_FULL === undefined ? 2_000 : 20_000;
+const LINES = process.env.WSH_TEST_FULL === undefined ? 1_000 : 20_000;
 
 let gateway: Gateway;
 let browser: TestBrowser;
@@ -16,7 +17,7 @@ beforeAll(async () => {
   gateway = await Gateway.start({ config: "scrollback_lines = 30000\n" });
   browser = await TestBrowser.start();
 });
-afterEach(async () => browser?.closePages());
+afterEach(() => endSessions(gateway, browser));
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
   await gateway?.[Symbol.asyncDispose]();
@@ -24,7 +25,7 @@ afterAll(async () => {
 
 browserTest("the wheel leads to the first line, and the newest output is a click away", async () => {
   await gateway.create({ name: "long", command: `/bin/sh -c 'seq -f "line %.0f" ${LINES}; exec sleep 600'` });
-  const { page, shows, faults } = await open(browser, gateway, "long");
+  const { page, shows, faults } = await show(browser, gateway, "long");
   await shows(`line ${LINES}`);
   await page.mouse.move(300, 300);
   await until("the first line", async () => {
@@ -50,7 +51,7 @@ browserTest("the wheel leads to the first line, and the newest output is a click
 
 browserTest("what a person reads stays where it is while the program prints", async () => {
   await gateway.create({ name: "reading" });
-  const { page, shows } = await open(browser, gateway, "reading");
+  const { page, shows } = await show(browser, gateway, "reading");
   await page.keyboard.type("seq 300\r");
   await shows(/^300$/m);
   await page.mouse.move(300, 300);
@@ -88,10 +89,10 @@ browserTest("what a person reads stays in sight when the window gets another siz
   const line = "of a text that wraps in a narrow window ".repeat(3);
   await gateway.create({
     name: "resizing",
-    command: `/bin/sh -c 'for at in $(seq 600); do echo "[$at] ${line}"; done; exec sleep 600'`,
+    command: `/bin/sh -c 'for at in $(seq 300); do echo "[$at] ${line}"; done; exec sleep 600'`,
   });
-  const { page, shows } = await open(browser, gateway, "resizing");
-  await shows("[600]");
+  const { page, shows } = await show(browser, gateway, "resizing");
+  await shows("[300]");
   await page.mouse.move(300, 300);
   const isSeen = (text: string) =>
     page.evaluate((wanted) => {
@@ -103,16 +104,16 @@ browserTest("what a person reads stays in sight when the window gets another siz
       return frame !== undefined && box !== undefined && box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1;
     }, text);
   const gridWidth = () => page.$eval(".grid", (grid) => (grid as HTMLElement).style.width);
-  await until("line 300", async () => {
+  await until("line 150", async () => {
     await page.mouse.wheel({ deltaY: -150 });
-    return isSeen("[300]");
+    return isSeen("[150]");
   });
   for (const width of [800, 640, 900]) {
     const before = await gridWidth();
     await page.setViewport({ width, height: 600 });
     // The display before the rows of the new width arrive proves nothing.
     await until("the new width", async () => (await gridWidth()) !== before);
-    await until(`line 300 in a width of ${width}`, () => isSeen("[300]"));
+    await until(`line 150 in a width of ${width}`, () => isSeen("[150]"));
   }
   await page.click(".newest");
   await until("the newest line", () =>
@@ -125,7 +126,7 @@ browserTest("what a person reads stays in sight when the window gets another siz
 
 browserTest("find goes from match to match over all history, with n of m", async () => {
   await gateway.create({ name: "finding", command: `/bin/sh -c 'seq -f "row %.0f end" ${LINES}; exec sleep 600'` });
-  const { page, shows, faults } = await open(browser, gateway, "finding");
+  const { page, shows, faults } = await show(browser, gateway, "finding");
   await shows(`row ${LINES} end`);
   await page.keyboard.down("Control");
   await page.keyboard.down("Shift");
@@ -164,7 +165,7 @@ browserTest("find goes from match to match over all history, with n of m", async
 browserTest("a selection over history and screen is copied with wrapped lines joined", async () => {
   const long = "abcdefghij".repeat(30);
   await gateway.create({ name: "copying", command: `/bin/sh -c 'seq 100; echo ${long}; seq 5; exec sleep 600'` });
-  const { page, shows } = await open(browser, gateway, "copying");
+  const { page, shows } = await show(browser, gateway, "copying");
   await shows(/^5$/m);
   await page.mouse.move(300, 300);
   await until("history", async () => {
@@ -187,17 +188,17 @@ browserTest("a selection over history and screen is copied with wrapped lines jo
 
 browserTest("the mouse draws a selection over three screens, and what wraps is copied as one line", async () => {
   const long = "abcdefghij".repeat(30);
-  const print = `seq 1 50; echo ${long}; seq 51 130`;
+  const print = `seq 1 40; echo ${long}; seq 41 100`;
   await gateway.create({ name: "dragging", command: `/bin/sh -c '${print}; exec sleep 600'` });
-  const { page, shows, faults } = await open(browser, gateway, "dragging");
+  const { page, shows, faults } = await show(browser, gateway, "dragging");
   // A headless browser gives nobody its clipboard.
   await page.evaluate(() => {
     navigator.clipboard.writeText = async (text) => void document.body.setAttribute("data-copied", text);
   });
-  await shows(/^130$/m);
+  await shows(/^100$/m);
   const { right, y, left, top } = await page.evaluate(() => {
     const row = Array.from(document.querySelectorAll(".screen .row")).findLast(
-      ({ textContent }) => textContent === "129",
+      ({ textContent }) => textContent === "99",
     );
     const box = row?.getBoundingClientRect();
     const pane = document.querySelector(".pane")?.getBoundingClientRect();
@@ -225,14 +226,14 @@ browserTest("the mouse draws a selection over three screens, and what wraps is c
   const copied = () => page.evaluate(() => document.body.getAttribute("data-copied"));
   await until("the text on the clipboard", async () => (await copied()) !== null);
   const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
-  expect(await copied()).toBe([...numbers(1, 50), long, ...numbers(51, 129)].join("\n"));
+  expect(await copied()).toBe([...numbers(1, 40), long, ...numbers(41, 99)].join("\n"));
   expect(faults).toEqual([]);
 });
 
 browserTest("two clicks select a path whole, three a line, also where it wraps", async () => {
   const path = `/usr/share/${"deeper-and-".repeat(20)}end.txt:12`;
   await gateway.create({ name: "clicking", command: `/bin/sh -c 'echo see "(${path})" there; exec sleep 600'` });
-  const { page, shows, faults } = await open(browser, gateway, "clicking");
+  const { page, shows, faults } = await show(browser, gateway, "clicking");
   await shows("there");
   await page.evaluate(() => {
     navigator.clipboard.writeText = async (text) => void document.body.setAttribute("data-copied", text);
@@ -261,7 +262,7 @@ browserTest("two clicks select a path whole, three a line, also where it wraps",
 
 browserTest("a selection survives output below it", async () => {
   await gateway.create({ name: "selecting" });
-  const { page, shows } = await open(browser, gateway, "selecting");
+  const { page, shows } = await show(browser, gateway, "selecting");
   await page.keyboard.type("echo keep-this; seq 10\r");
   await shows(/^10$/m);
   const box = await page.evaluate(() => {

@@ -5,7 +5,7 @@ import type { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { browserTest, type TestBrowser } from "./support/browser.ts";
 import { beforeTests } from "./support/place.ts";
-import { open } from "./support/shown.ts";
+import { show } from "./support/shown.ts";
 
 let gateway: Gateway;
 let browser: TestBrowser;
@@ -85,16 +85,34 @@ async function typeAll(
   }
 }
 
+browserTest("what is typed is typed once, and what it prints is shown with colours", async () => {
+  await gateway.create({ name: "typing" });
+  const { page, shows, faults } = await show(browser, gateway, "typing");
+  await shows(/^\$/m);
+  await page.keyboard.type("printf '\\033[31mred\\033[0m %s\\n' $((40+2))");
+  await page.keyboard.press("Enter");
+  await shows("red 42");
+  const color = await page.evaluate(
+    () =>
+      Array.from(document.querySelectorAll<HTMLElement>(".screen span")).find(
+        ({ textContent }) => textContent === "red",
+      )?.style.color,
+  );
+  expect(color).toBe("var(--color-1)");
+  expect(faults).toEqual([]);
+  expect(page.url()).not.toContain("t=");
+});
+
 browserTest("keys arrive as a terminal sends them", async () => {
   const { read } = await recorder("plain");
-  const { page, shows } = await open(browser, gateway, "plain");
+  const { page, shows } = await show(browser, gateway, "plain");
   await shows("recording");
   await typeAll(page, plain, read);
 });
 
 browserTest("keys arrive as the program has asked for them: application cursor keys and keypad", async () => {
   const { read } = await recorder("application", "\\033[?1h\\033=");
-  const { page, shows } = await open(browser, gateway, "application");
+  const { page, shows } = await show(browser, gateway, "application");
   await shows("recording");
   await typeAll(
     page,
@@ -111,7 +129,7 @@ browserTest("keys arrive as the program has asked for them: application cursor k
 
 browserTest("keys arrive in the kitty protocol where a program asked for it", async () => {
   const { read } = await recorder("kitty", "\\033[>1u");
-  const { page, shows } = await open(browser, gateway, "kitty");
+  const { page, shows } = await show(browser, gateway, "kitty");
   await shows("recording");
   await typeAll(
     page,
@@ -128,7 +146,7 @@ browserTest("keys arrive in the kitty protocol where a program asked for it", as
 
 browserTest("AltGr types its character, with Ctrl and Alt, without them, or by its own name", async () => {
   const { read } = await recorder("altgr");
-  const { page, shows } = await open(browser, gateway, "altgr");
+  const { page, shows } = await show(browser, gateway, "altgr");
   await shows("recording");
   const client = await page.createCDPSession();
   let expected = "";
@@ -177,7 +195,7 @@ browserTest("AltGr types its character, with Ctrl and Alt, without them, or by i
 
 browserTest("an input method's text is typed once", async () => {
   const { read } = await recorder("ime");
-  const { page, shows } = await open(browser, gateway, "ime");
+  const { page, shows } = await show(browser, gateway, "ime");
   await shows("recording");
   const client = await page.createCDPSession();
   for (const text of ["n", "ni", "にh", "にほ", "にほん"]) {
@@ -195,7 +213,7 @@ browserTest(
   "a paste ends no bracket and carries no controls; several lines are asked about where nothing brackets them",
   async () => {
     const { read, begin } = await recorder("bracketed", "\\033[?2004h");
-    const bracketed = await open(browser, gateway, "bracketed");
+    const bracketed = await show(browser, gateway, "bracketed");
     await bracketed.shows("recording");
     const paste = (page: Page, text: string) =>
       page.evaluate((pasted) => {
@@ -224,7 +242,7 @@ browserTest(
     expect(await read()).toMatch(/\x1b\[200~\/[^\x1b]*\.gif\x1b\[201~$/);
 
     const bare = await recorder("bare");
-    const { page, shows } = await open(browser, gateway, "bare");
+    const { page, shows } = await show(browser, gateway, "bare");
     await shows("recording");
     await paste(page, "rm -rf a\nrm -rf b\n");
     await page.waitForSelector("dialog[aria-label=Paste]");
@@ -243,7 +261,7 @@ browserTest(
 
 browserTest("a program that asks for the mouse gets it, and Shift keeps it for the page", async () => {
   const { read } = await recorder("mouse", "\\033[?1002h\\033[?1006h");
-  const { page, shows } = await open(browser, gateway, "mouse");
+  const { page, shows } = await show(browser, gateway, "mouse");
   await shows("recording");
   await until("the mode", () => page.evaluate(() => document.querySelector(".pane") !== null));
   const at = await page.evaluate(() => {
@@ -275,7 +293,7 @@ browserTest("a program that asks for the mouse gets it, and Shift keeps it for t
 
 browserTest("a dialog has the keys as soon as it is there: what is typed then is not the program's", async () => {
   await gateway.create({ name: "below" });
-  const { page } = await open(browser, gateway, "below");
+  const { page } = await show(browser, gateway, "below");
   await page.evaluate(() => {
     const look = (): void => {
       const dialog = document.querySelector("dialog");
@@ -286,6 +304,8 @@ browserTest("a dialog has the keys as soon as it is there: what is typed then is
   await page.click("button[aria-label='New session']");
   await page.waitForSelector("body[data-dialog]");
   expect(await page.evaluate(() => document.body.dataset.dialog)).toBe("true true");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { hidden: true });
 });
 
 browserTest("programs are told the page's own background, and that it has kitty's keyboard protocol", async () => {
@@ -295,7 +315,7 @@ browserTest("programs are told the page's own background, and that it has kitty'
     name: "told",
     command: `/bin/sh -c 'stty raw -echo; printf ready; head -c 1 >/dev/null; ${ask}; exec cat > ${file}'`,
   });
-  const { page, shows } = await open(browser, gateway, "told");
+  const { page, shows } = await show(browser, gateway, "told");
   await shows("ready");
   const ground = await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--ground"));
   const [r, g, b] = [1, 3, 5].map((at) =>

@@ -4,7 +4,7 @@ import { type Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { browserTest, type TestBrowser } from "./support/browser.ts";
 import { beforeTests } from "./support/place.ts";
-import { open } from "./support/shown.ts";
+import { show } from "./support/shown.ts";
 
 let gateway: Gateway;
 let browser: TestBrowser;
@@ -14,7 +14,7 @@ beforeTests((...both) => {
 
 browserTest("a command's mark says how it ended, and folds its output", async () => {
   await gateway.create({ name: "marks", shell: undefined });
-  const { page, shows, faults } = await open(browser, gateway, "marks");
+  const { page, shows, faults } = await show(browser, gateway, "marks");
   await gateway.unix("/sessions/marks/exec", { json: { command: "seq 100 105" } });
   await gateway.unix("/sessions/marks/exec", { json: { command: "false" } });
   await shows(/^105$/m);
@@ -38,7 +38,7 @@ browserTest(
   "marks go with their lines when the screen is erased, and nothing printed in their place has them",
   async () => {
     await gateway.create({ name: "cleared", shell: undefined });
-    const { page, shows, faults } = await open(browser, gateway, "cleared");
+    const { page, shows, faults } = await show(browser, gateway, "cleared");
     const exec = (command: string) => gateway.unix("/sessions/cleared/exec", { json: { command } });
     await exec("seq 3");
     await exec("(exit 3)");
@@ -83,7 +83,7 @@ browserTest(
     await gateway.create({ name: "jumps", shell: undefined });
     for (const command of ["echo first", "seq 1 3000", "(exit 3)", "seq 5001 5100", "echo last"])
       await gateway.unix("/sessions/jumps/exec", { json: { command } });
-    const { page, shows, faults } = await open(browser, gateway, "jumps");
+    const { page, shows, faults } = await show(browser, gateway, "jumps");
     // A headless browser gives nobody its clipboard.
     await page.evaluate(() => {
       navigator.clipboard.writeText = async (text) => void document.body.setAttribute("data-copied", text);

@@ -1,16 +1,15 @@
-/** A page whose person is elsewhere, and a page under a flood: one notice, keys with answers. */
+/** A page whose person is elsewhere: one notice of each thing that concerns them. */
 import { expect } from "bun:test";
 import { type Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
-import { browserTest, type TestBrowser, type TestPage } from "./support/browser.ts";
+import { browserTest, TestBrowser, type TestPage } from "./support/browser.ts";
 import { beforeTests } from "./support/place.ts";
-import { open } from "./support/shown.ts";
 
 let gateway: Gateway;
 let browser: TestBrowser;
 beforeTests((...both) => {
   [gateway, browser] = both;
-}, true);
+});
 
 interface NoticedPage extends TestPage {
   /** Notices that the browser accepted, in order. */
@@ -33,12 +32,16 @@ const HIDDEN_MS = 30_000;
 /** Time that notices wait for the worker to start, in ms. */
 const WORKER_MS = 5_000;
 
-/** A page at a session, whose person gets notices by default. */
-async function noticed(session: string, wanted = true): Promise<NoticedPage> {
-  const { page, faults } = await browser.page();
+/**
+ * A page at a session, whose person gets notices by default. A browser without windows has no notifications: its pages
+ * get a permission and a list in their place.
+ */
+async function noticed(session: string, { wanted = true, by = browser } = {}): Promise<NoticedPage> {
+  const { page, faults } = await by.page();
+  const isReal = by !== browser;
   await page.browserContext().overridePermissions(gateway.origin, ["notifications"]);
   await page.evaluateOnNewDocument(
-    (notices, hiddenMs) => {
+    (notices, hiddenMs, isReal) => {
       localStorage.setItem("wsh.settings", JSON.stringify({ notices, noticeAfterS: 0 }));
       const watched = globalThis as unknown as Watched & typeof globalThis;
       watched.notices = [];
@@ -47,9 +50,10 @@ async function noticed(session: string, wanted = true): Promise<NoticedPage> {
       const { prototype } = ServiceWorkerRegistration;
       const { showNotification } = prototype;
       prototype.showNotification = async function (title, options) {
-        await showNotification.call(this, title, options);
+        if (isReal) await showNotification.call(this, title, options);
         watched.notices.push(`${title} ${options?.body}`);
       };
+      if (!isReal) Object.defineProperty(Notification, "permission", { value: "granted" });
       const { setTimeout } = globalThis;
       const sooner = (run: () => void, ms?: number): unknown => setTimeout(run, ms === hiddenMs ? 0 : ms);
       Object.assign(globalThis, { setTimeout: sooner });
@@ -72,6 +76,7 @@ async function noticed(session: string, wanted = true): Promise<NoticedPage> {
     },
     wanted,
     HIDDEN_MS,
+    isReal,
   );
   await page.goto(`${gateway.origin}/#t=${TOKEN}&session=${session}`);
   await page.waitForSelector(".tile .dot.live");
@@ -95,7 +100,8 @@ async function attachedTo(session: string): Promise<number> {
 
 browserTest("a command that took long is told once to who is elsewhere, and not to who looks at it", async () => {
   await gateway.create({ name: "slow", shell: undefined });
-  const { page, faults, notices, leave } = await noticed("slow");
+  await using whole = await TestBrowser.start(1, null, true);
+  const { page, faults, notices, leave } = await noticed("slow", { by: whole });
   await gateway.unix("/sessions/slow/wait", { json: { any_of: ["prompt"] } });
   const run = async (command: string) => {
     const answer = await (await gateway.unix("/sessions/slow/exec", { json: { command } })).json();
@@ -192,7 +198,7 @@ browserTest("an agent's question is told once to who is elsewhere, and not to wh
 
 browserTest("who gets notices can be asked for as long as the page lives, others while they look", async () => {
   await gateway.create({ name: "asking-long" });
-  const without = await noticed("asking-long", false);
+  const without = await noticed("asking-long", { wanted: false });
   await until("the page to be there", async () => (await attachedTo("asking-long")) === 1);
   await without.leave();
   await until("its terminal to be given up", async () => (await attachedTo("asking-long")) === 0);
@@ -278,95 +284,5 @@ browserTest("notices wait for the worker that shows them; where it cannot, the p
   expect((await shown()).map((text) => text.replace(/ an .* asks:/, ""))).toEqual(["worker early?", "page removed?"]);
   await gateway.unix("/sessions/asking-early", { method: "DELETE" });
   await Promise.all(asked);
-  expect(faults).toEqual([]);
-});
-
-browserTest(
-  "miniatures cost what changes and is in sight: at most a picture a second, none while nobody looks",
-  async () => {
-    const sessions = Array.from({ length: 10 }, (_, index) => `mini${index}`);
-    await gateway.create({ name: "shown-one" });
-    for (const name of sessions) await gateway.create({ name, command: "/bin/sh -c 'echo quiet; exec cat'" });
-    // A later line would be a second picture.
-    for (const name of sessions) await gateway.shows(name, /^quiet\n/);
-    const { page } = await browser.page();
-    const asked = new Map<string, boolean>();
-    const pictures: string[] = [];
-    const client = await page.createCDPSession();
-    await client.send("Network.enable");
-    client.on("Network.webSocketFrameSent", ({ response }) => {
-      if (!response.payloadData.includes("subscribe_window")) return;
-      const { session, params } = JSON.parse(response.payloadData);
-      asked.set(session, params.events.length > 0);
-    });
-    client.on("Network.webSocketFrameReceived", ({ response }) => {
-      if (!response.payloadData.startsWith('{"event":"frame"')) return;
-      pictures.push(JSON.parse(response.payloadData).session);
-    });
-    await page.setViewport({ width: 1000, height: 500 });
-    await page.goto(`${gateway.origin}/#t=${TOKEN}&session=shown-one`);
-    const seen = "mini0";
-    // Rows grow with their pictures: those below the list's visible part are not requested.
-    await until("pictures of those in sight, and of no more", async () => {
-      const on = [...asked].filter(([, isOn]) => isOn).length;
-      const shown = await page.$$eval(".miniature:not(:empty)", ({ length }) => length);
-      return on > 0 && on < sessions.length && on <= shown && pictures.includes(seen);
-    });
-    const before = pictures.length;
-    const began = performance.now();
-    for (let line = 0; line < 12; line++) {
-      await gateway.type(seen, `changed ${line}\r`);
-      await Bun.sleep(100);
-    }
-    await page.waitForFunction(() =>
-      Array.from(document.querySelectorAll(".miniature")).some(({ textContent }) =>
-        textContent?.includes("changed 11"),
-      ),
-    );
-    const elapsed = (performance.now() - began) / 1_000;
-    const came = pictures.slice(before);
-    expect(came.filter((session) => session === seen).length).toBeLessThanOrEqual(Math.floor(elapsed) + 2);
-    // The others have not changed; one that came into view meanwhile is drawn once.
-    for (const name of sessions)
-      if (name !== seen) expect(came.filter((session) => session === name).length).toBeLessThanOrEqual(1);
-    await page.evaluate(() => {
-      Object.defineProperty(document, "hidden", { value: true, configurable: true });
-      document.dispatchEvent(new Event("visibilitychange"));
-    });
-    await until("no miniature to be asked for", async () => [...asked.values()].every((on) => !on));
-    await page.evaluate(() => {
-      Object.defineProperty(document, "hidden", { value: false, configurable: true });
-      document.dispatchEvent(new Event("visibilitychange"));
-    });
-    await until("them again", async () => [...asked.values()].some((on) => on));
-    for (const name of ["shown-one", ...sessions]) await gateway.unix(`/sessions/${name}`, { method: "DELETE" });
-  },
-);
-
-/** Sessions with output: as many as a full size has; few where other tests need the processors. */
-const NOISY = process.env.WSH_TEST_FULL === undefined ? 2 : 16;
-
-browserTest("sessions that print without end, one in sight: keys are answered", async () => {
-  await gateway.create({ name: "in-sight" });
-  for (let index = 0; index < NOISY; index++)
-    await gateway.create({ name: `noisy${index}`, command: "yes a line of a flood" });
-  const { page, shows, faults } = await open(browser, gateway, "in-sight");
-  await shows(/^\$/m);
-  await page.keyboard.type("echo answered-$((40+2))\r");
-  await shows("answered-42");
-  await page.waitForSelector("[data-session=noisy1] .miniature:not(:empty)");
-  // Not at a position: rows grow while others' first miniatures come.
-  await page.$eval("[data-session=noisy1] .choose", (row) => (row as HTMLElement).click());
-  await shows("a line of a flood");
-  await page.waitForSelector(".terminal.focused");
-  await page.keyboard.down("Control");
-  await page.keyboard.press("c");
-  await page.keyboard.up("Control");
-  // Ctrl+C ends `yes`, and with it the session.
-  await until("the session's end", async () => {
-    const response = await gateway.unix("/sessions/noisy1");
-    return response.status === 404 || ((await response.json()) as { running: boolean }).running === false;
-  });
-  for (let index = 0; index < NOISY; index++) await gateway.unix(`/sessions/noisy${index}`, { method: "DELETE" });
   expect(faults).toEqual([]);
 });

@@ -24,11 +24,19 @@ export interface TestPage {
   readonly faults: readonly string[];
 }
 
+/** A page that goes from session to session, for the tests of a file that need no new one. */
+export interface Tab extends TestPage {
+  /** What ends the sessions of finished tests. */
+  readonly left: (() => Promise<void>)[];
+}
+
 export class TestBrowser implements AsyncDisposable {
   private readonly contexts: BrowserContext[] = [];
   /** Contexts of pages that show an origin, whose pages are closed: the next one finds its caches warm. */
   private readonly warm: BrowserContext[] = [];
   private readonly lent: BrowserContext[] = [];
+  /** Stays open until the browser ends. */
+  tab: Tab | undefined;
 
   private constructor(private readonly browser: Browser) {}
 
@@ -36,8 +44,14 @@ export class TestBrowser implements AsyncDisposable {
    * @param density device pixels of a CSS pixel; pages that only emulate one are laid out in whole CSS pixels
    * @param display X display of a window for people; null: no window
    * @param whole with functions outside of pages: notifications
+   * @param names rules for names of machines
    */
-  static async start(density = 1, display: string | null = null, whole = false): Promise<TestBrowser> {
+  static async start(
+    density = 1,
+    display: string | null = null,
+    whole = false,
+    names: string | null = null,
+  ): Promise<TestBrowser> {
     if (chromium === null) throw new Error("no browser");
     return new TestBrowser(
       await launch({
@@ -50,6 +64,7 @@ export class TestBrowser implements AsyncDisposable {
         args: [
           ...["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none", "--disable-gpu"],
           `--force-device-scale-factor=${density}`,
+          ...(names === null ? [] : [`--host-resolver-rules=${names}`]),
         ],
         protocolTimeout: 4 * PAGE_MS,
       }),
@@ -74,6 +89,12 @@ export class TestBrowser implements AsyncDisposable {
     await client.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
     await client.detach();
     return opened;
+  }
+
+  /** Opens the tab. */
+  async openTab(): Promise<Tab> {
+    this.tab = { ...(await this.open(await this.browser.createBrowserContext())), left: [] };
+    return this.tab;
   }
 
   private async open(context: BrowserContext): Promise<TestPage> {

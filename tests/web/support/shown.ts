@@ -1,5 +1,5 @@
 /** A page that shows sessions of a gateway, for tests: reading its screen, keys, waiting. */
-import type { Page } from "puppeteer-core";
+import type { Page, Viewport } from "puppeteer-core";
 import type { Gateway } from "../../support/server.ts";
 import { TOKEN } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
@@ -12,10 +12,44 @@ export interface Shown extends TestPage {
   shows(wanted: string | RegExp): Promise<string[]>;
 }
 
+const VIEWPORT: Viewport = { width: 1000, height: 600 };
+
 /** Opens the page, logged in, at these sessions. */
 export async function open(browser: TestBrowser, gateway: Gateway, ...sessions: readonly string[]): Promise<Shown> {
   const { page, faults } = await browser.pageFor(gateway.origin);
-  return at(page, faults, gateway, sessions);
+  return at(page, faults, gateway, sessions, VIEWPORT);
+}
+
+/**
+ * Shows a session in the tab that the tests of a file share, by its address: the first opens it, and each later one
+ * costs a fifth of a page. For tests that leave no dialog, no setting and no script in it.
+ */
+export async function show(
+  browser: TestBrowser,
+  gateway: Gateway,
+  session: string,
+  { viewport = VIEWPORT, settings = {} } = {},
+): Promise<Shown> {
+  const { tab } = browser;
+  if (tab === undefined) {
+    const { page, faults } = await browser.openTab();
+    await page.evaluateOnNewDocument((text) => localStorage.setItem("wsh.settings", text), JSON.stringify(settings));
+    return at(page, faults, gateway, [session], viewport);
+  }
+  const { page, faults, left } = tab;
+  await page.setViewport(viewport);
+  await page.waitForSelector(`[data-session="${session}"]`, { timeout: PAGE_MS });
+  await page.evaluate((name) => {
+    location.hash = `session=${name}`;
+  }, session);
+  await page.waitForFunction(
+    (name) => Array.from(document.querySelectorAll(".tile .name"), ({ textContent }) => textContent).join() === name,
+    { timeout: PAGE_MS },
+    session,
+  );
+  const shown = await ready(page, faults);
+  for (const end of left.splice(0)) await end();
+  return shown;
 }
 
 async function at(
@@ -23,9 +57,14 @@ async function at(
   faults: readonly string[],
   gateway: Gateway,
   sessions: readonly string[],
+  viewport: Viewport,
 ): Promise<Shown> {
-  await page.setViewport({ width: 1000, height: 600 });
+  await page.setViewport(viewport);
   await page.goto(`${gateway.origin}/#t=${TOKEN}&session=${sessions.join(",")}`);
+  return ready(page, faults);
+}
+
+async function ready(page: Page, faults: readonly string[]): Promise<Shown> {
   const rows = (): Promise<string[]> =>
     page.evaluate(() =>
       Array.from(
