@@ -5,13 +5,6 @@ import { withOutcome } from "../log/audit/outcome.ts";
 import type { PeerRequest } from "../wire/peer.ts";
 import type { ServedSession } from "./served-session.ts";
 
-/** Messages that only keep a connection or a terminal up to date, and secrets: not even their length is recorded. */
-export const unrecordedOperations: ReadonlySet<string> = new Set(
-  "secret secret_prompt ping watch caller_gone owner_gone shown_in help look written focus watched keys command release give_back colors settings"
-    .split(" ")
-    .map((name) => `peer.${name}`),
-);
-
 /** @param audit null: the request is not recorded */
 export async function recordRequest(
   audit: AuditLog | null,

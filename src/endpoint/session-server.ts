@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import type { Binding } from "../keys/bindings.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
+import { peerRequest } from "../operations/peer-requests.ts";
 import {
   isUnlimited,
   permissionFor,
@@ -29,7 +30,7 @@ import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { RequestMemory } from "../wire/request-memory.ts";
 import { Wire } from "../wire/socket.ts";
 import { AgentAlerts } from "./agent-alerts.ts";
-import { recordRequest, recordStreamEnd, unrecordedOperations } from "./audited-requests.ts";
+import { recordRequest, recordStreamEnd } from "./audited-requests.ts";
 import { CallerShares } from "./caller-shares.ts";
 import { LazyStreams, type StreamModules } from "./lazy-streams.ts";
 import { LimitedCallers } from "./limited-callers.ts";
@@ -50,11 +51,6 @@ const CallerGoneSchema = v.object({ id: v.string() });
 
 /** Requests with an id that a session remembers, and bytes of their answers: far more than callers repeat. */
 const REQUEST_MEMORY_LIMITS = { ids: 8_192, bytes: 2 * 1024 * 1024 } as const;
-
-/** Requests that begin a stream or change it. */
-const streamOperations: ReadonlySet<string> = new Set(
-  ["attach", "client", "subscribe", "follow", "raw", "window"].map((name) => `peer.${name}`),
-);
 
 export class SessionServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
@@ -175,7 +171,7 @@ export class SessionServer implements PeerHandler {
   }
 
   async request(request: PeerRequest, peer: Peer): Promise<unknown> {
-    const isRecorded = !peer.isServer && !unrecordedOperations.has(request.op);
+    const isRecorded = !peer.isServer && peerRequest(request.op).isUnrecorded !== true;
     return recordRequest(isRecorded ? this.audit() : null, request, this.serving, async () => {
       const { session } = this.serving;
       const owner = this.serving.subjectSessionId(request);
@@ -307,7 +303,7 @@ export class SessionServer implements PeerHandler {
     if (peer.isClosed) throw new WshError("cancelled", "the connection has ended");
     const owner = this.serving.subjectSessionId(request);
     requireOwnSession(request, owner());
-    if (streamOperations.has(request.op)) {
+    if (peerRequest(request.op).isOfStream === true) {
       this.releases.get(peer)?.();
       this.releases.set(
         peer,

@@ -119,6 +119,7 @@ export const checkpointOperations = [
     scope: "server",
     access: "operate",
     forAgents: "stored",
+    showsAnswer: true,
     summary:
       "Restore a crashed session, all of them, or a labelled checkpoint: same name, ids, tags and layout; a new shell below the old screen, with " +
       "the command line that was running at its prompt",
@@ -153,6 +154,7 @@ export const checkpointOperations = [
     scope: "server",
     access: "operate",
     forAgents: "stored",
+    showsAnswer: true,
     summary: "Save the present state of a session under a label, until it is deleted",
     input: v.object({
       session: SessionSchema,
@@ -245,6 +247,7 @@ export const checkpointOperations = [
     scope: "server",
     access: "operate",
     forAgents: "stored",
+    showsAnswer: true,
     summary: "Delete a labelled checkpoint",
     input: v.object({ session: SessionSchema, label: LabelSchema }),
     output: v.object({
@@ -261,6 +264,7 @@ export const checkpointOperations = [
     scope: "server",
     access: "admin",
     ends: "data",
+    showsAnswer: true,
     summary: "Delete the checkpoints, labelled ones too, of a session that is not running, or of all such sessions",
     input: v.object({
       session: v.optional(TargetSchema),

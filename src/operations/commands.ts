@@ -85,6 +85,7 @@ export const commandOperations = [
     grant: "own-panes",
     lasts: "program",
     types: true,
+    showsAnswer: true,
     summary: "Type into the running program and answer when the result is complete",
     input: v.object({
       input: optional(v.string(), "text to type; no newline is added", ""),
@@ -151,6 +152,7 @@ export const commandOperations = [
     lasts: "program",
     types: true,
     inScripts: true,
+    showsAnswer: true,
     summary: "Run shell commands at the session's prompt; exit code, own output, duration",
     input: v.object({
       ...execFields,
@@ -186,6 +188,7 @@ export const commandOperations = [
     forAgents: "own",
     lasts: "program",
     makesSessions: true,
+    showsAnswer: true,
     summary: "Run shell commands, each in a new session; the exit code is that of the process",
     input: v.object({
       ...execFields,
@@ -222,6 +225,7 @@ export const commandOperations = [
     scope: "pane",
     access: "operate",
     grant: "own-panes",
+    showsAnswer: true,
     summary: "Wait for the end of the session's own program and read its output",
     input: v.object({
       max_wait_ms: execFields.max_wait_ms,
@@ -254,6 +258,7 @@ export const commandOperations = [
     scope: "pane",
     access: "operate",
     grant: "own-panes",
+    showsAnswer: true,
     summary: "Interrupt or kill one command if it is still running, and wait briefly for its end",
     input: v.object({ id: CommandIdSchema, how: v.picklist(["interrupt", "kill"]) }),
     output: CommandRecordSchema,

@@ -72,6 +72,8 @@ export interface Operation<
    * person. Offering a line is not among these: it changes what the person types, and its errors quote that.
    */
   readonly forAgents?: "own" | "stored" | "any";
+  /** The command palette shows the answer, although the operation changes something. */
+  readonly showsAnswer?: true;
   /** Programs of `wsh_script` may call it: their language needs it. */
   readonly inScripts?: true;
   /**

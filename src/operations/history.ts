@@ -109,6 +109,7 @@ export const historyOperations = [
     access: "admin",
     ends: "data",
     machineIn: "session",
+    showsAnswer: true,
     summary: "Delete commands and their output from the history",
     input: HistoryDeleteSchema,
     output: v.object({

@@ -1,7 +1,7 @@
 /**
  * Requests to a session's process besides operations: streams, and what processes ask each other. Each is
  * described here once: who may make it, and whose objects it affects. Loads no schemas, like rights.ts. A
- * request that is missing here is only for session processes.
+ * request that is missing here, or names no caller, is only for session processes.
  */
 import type { Access } from "../protocol/caller.ts";
 import type { Operation } from "./define.ts";
@@ -20,38 +20,57 @@ interface PeerRequestKind {
   readonly showsWindow?: true;
   /** It is for the pane that the target names, not for the session. */
   readonly concernsPane?: true;
+  /** It begins a stream or changes it: it is handled in order with the typed input. */
+  readonly isOfStream?: true;
+  /**
+   * The audit log omits it: it only keeps a connection or a terminal up to date, or contains a secret, of which not even
+   * the length is recorded.
+   */
+  readonly isUnrecorded?: true;
   /** Summary in the dialog that asks a person for permission. */
   readonly summary?: string;
 }
 
 const free = { access: "observe", forAgents: "free" } as const;
+const update = { ...free, isUnrecorded: true } as const;
 
 const kinds: Readonly<Record<string, PeerRequestKind>> = {
-  "peer.ping": free,
+  "peer.ping": update,
   "peer.resolve": free,
-  "peer.client": free,
-  "peer.written": free,
-  "peer.release": free,
-  "peer.give_back": free,
-  "peer.colors": free,
-  "peer.settings": free,
-  "peer.help": free,
-  "peer.look": free,
-  "peer.focus": free,
-  "peer.watched": free,
+  "peer.client": { ...free, isOfStream: true },
+  "peer.written": update,
+  "peer.release": update,
+  "peer.give_back": update,
+  "peer.colors": update,
+  "peer.settings": update,
+  "peer.help": update,
+  "peer.look": update,
+  "peer.focus": update,
+  "peer.watched": update,
   "peer.by_agent": free,
-  "peer.command": { access: "operate", forAgents: "free" },
-  "peer.shown_in": { forAgents: "free" },
-  "peer.keys": { forAgents: "free" },
-  "peer.watch": { forAgents: "free" },
+  "peer.command": { access: "operate", forAgents: "free", isUnrecorded: true },
+  "peer.shown_in": { forAgents: "free", isUnrecorded: true },
+  "peer.keys": { forAgents: "free", isUnrecorded: true },
+  "peer.watch": { forAgents: "free", isUnrecorded: true },
   // The caller chooses the process by which it is judged.
   "peer.go": { forAgents: "change", summary: "Show another session at the terminal that is attached to this one" },
-  "peer.subscribe": { access: "observe", forAgents: "read", summary: "Read what a private session does" },
-  "peer.follow": { access: "observe", forAgents: "read", summary: "Read a command's output in a private session" },
+  "peer.subscribe": {
+    access: "observe",
+    forAgents: "read",
+    summary: "Read what a private session does",
+    isOfStream: true,
+  },
+  "peer.follow": {
+    access: "observe",
+    forAgents: "read",
+    summary: "Read a command's output in a private session",
+    isOfStream: true,
+  },
   "peer.window": {
     access: "observe",
     forAgents: "read",
     showsWindow: true,
+    isOfStream: true,
     summary: "Read the screen of a private session",
   },
   "peer.terminal": { forAgents: "read" },
@@ -61,6 +80,7 @@ const kinds: Readonly<Record<string, PeerRequestKind>> = {
     forAgents: "change",
     affects: "session",
     showsWindow: true,
+    isOfStream: true,
     summary: "Attach a terminal that can type and affects the size",
   },
   "peer.raw": {
@@ -68,10 +88,15 @@ const kinds: Readonly<Record<string, PeerRequestKind>> = {
     forAgents: "change",
     affects: "pane",
     concernsPane: true,
+    isOfStream: true,
     summary: "Type through a stream of bytes",
   },
   "peer.end": { forAgents: "change", affects: "session", summary: "End the session" },
   "peer.leave": { access: "operate", forAgents: "change", affects: "session", concernsPane: true },
+  "peer.secret": { isUnrecorded: true },
+  "peer.secret_prompt": { isUnrecorded: true },
+  "peer.caller_gone": { isUnrecorded: true },
+  "peer.owner_gone": { isUnrecorded: true },
 };
 
 const unlisted: PeerRequestKind = {};

@@ -80,6 +80,7 @@ export const sessionOperations = [
     forAgents: "own",
     makesSessions: true,
     inScripts: true,
+    showsAnswer: true,
     summary: "Start a program in a new terminal",
     input: v.object({
       ...CreateSessionSchema.entries,

@@ -18,9 +18,6 @@ import { endingQuestion } from "../../session/windows/prior-questions.ts";
 import { askServerOperation, askTarget } from "../calls/ask-process.ts";
 import { findPermittedSession } from "../calls/permitted-targets.ts";
 
-/** Operations that change something, and whose answer the person wants to see. */
-const answeringOperations = /^(exec|run|ask|process|history|checkpoint|sessions|commands)\b/;
-
 /** @param answer replaces `%%` in parameters @throws WshError invalid_request, unknown_method */
 export function parsePaletteLine(line: string, answer: string | null = null): Binding {
   return parseBindingLine(line, { readCall: (each) => lineCall(each, TARGET_PARAMETER) }, answer);
@@ -30,7 +27,7 @@ export function parsePaletteLine(line: string, answer: string | null = null): Bi
 export function answerToShow({ operation }: Binding, answer: unknown): unknown {
   const definition = findOperation(operation);
   if (definition === undefined || answer === null || answer === undefined) return null;
-  return definition.access === "observe" || answeringOperations.test(operation) ? answer : null;
+  return definition.access === "observe" || definition.showsAnswer === true ? answer : null;
 }
 
 interface CallPort {
