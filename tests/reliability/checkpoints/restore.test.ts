@@ -52,9 +52,22 @@ test("it is listed, and can be read: screen, scrollback and commands", async () 
   expect(refused).toMatchObject({ status: 410, body: { error: { code: "session_not_running" } } });
   expect((await wsh.run("kill", "dev")).stderr).toContain("session 'dev' crashed");
   expect((await wsh.list()).map(({ state }) => state)).toEqual(["crashed"]);
+
+  // It is restored also while others read it, and is listed all the time.
+  let isOver = false;
+  const reading = (async () => {
+    while (!isOver) await http.get("/sessions/dev/screen");
+  })();
+  try {
+    expect(await wsh.ok("restore", "dev")).toBe("Session 'dev' is restored: wsh attach dev\n");
+    expect(await wsh.exec("dev", "echo again")).toBe("again\n");
+  } finally {
+    isOver = true;
+    await reading;
+  }
 });
 
-test("it is restored under its name and ids, with its earlier screen above a rule", async () => {
+test("it is restored under its name and ids, with its earlier screen above a rule, also after a second crash", async () => {
   await using wsh = new Wsh();
   const directory = await lose(wsh);
   expect(await wsh.ok("restore", "dev")).toBe("Session 'dev' is restored: wsh attach dev\n");
@@ -63,7 +76,7 @@ test("it is restored under its name and ids, with its earlier screen above a rul
   const [info] = await wsh.list();
   expect(info).toMatchObject({ name: "dev", id: "@s1", pane_id: "@1", running: true, tags: ["mine"] });
   expect(info?.windows[0]?.id).toBe("@w1");
-  expect(await wsh.ok("exec", "dev", "--", "pwd")).toBe(`${directory}\n`);
+  expect(await wsh.exec("dev", "pwd")).toBe(`${directory}\n`);
   const { stdout } = await wsh.run("commands", "dev", "--json");
   const [before, after] = JSON.parse(stdout).map(({ id }: { id: number }) => id);
   expect(before).toBe(firstCommandId("@1"));
@@ -74,23 +87,13 @@ test("it is restored under its name and ids, with its earlier screen above a rul
   expect(again.stderr).toContain("session 'dev' is already running");
   // Ids are not assigned twice, and a restored session is no longer listed as crashed.
   expect((await wsh.session("next")).id).toBe("@s2");
-});
-
-test("it is restored also while others read it, and is listed all the time", async () => {
-  await using wsh = new Wsh();
-  await lose(wsh);
-  await wsh.server();
-  let isOver = false;
-  const reading = (async () => {
-    while (!isOver) await (await wsh.fetch("/sessions/dev/screen")).text();
-  })();
-  try {
-    expect(await wsh.ok("restore", "dev")).toBe("Session 'dev' is restored: wsh attach dev\n");
-    expect(await wsh.ok("exec", "dev", "--", "echo again")).toBe("again\n");
-  } finally {
-    isOver = true;
-    await reading;
-  }
+  await wsh.exec("dev", "echo second life");
+  await writtenToPrompt(wsh, "second life");
+  await kill(wsh);
+  await wsh.ok("restore", "dev");
+  await wsh.shows("dev", /second life[\s\S]*─\n\$$/m);
+  // The lines from before the first crash are still there.
+  expect(textOf(wsh)).toMatch(/^1\n2\n3$/m);
 });
 
 test("an earlier cursor continues: kept output since it, once, and a report of possible gaps", async () => {
@@ -123,20 +126,7 @@ test("an earlier cursor continues: kept output since it, once, and a report of p
   expect((await wsh.run("output", "dev", "--since", "7")).stderr).toContain("does not belong to this pane");
 });
 
-test("crashed twice, it still has the lines from before the first time", async () => {
-  await using wsh = new Wsh();
-  await lose(wsh);
-  await wsh.ok("restore", "dev");
-  await wsh.shows("dev", /─\n\$$/m);
-  await wsh.exec("dev", "echo second life");
-  await writtenToPrompt(wsh, "second life");
-  await kill(wsh);
-  await wsh.ok("restore", "dev");
-  await wsh.shows("dev", /second life[\s\S]*─\n\$$/m);
-  expect(textOf(wsh)).toMatch(/^1\n2\n3$/m);
-});
-
-test("a name in use is reported, and another one can be given", async () => {
+test("a name in use is reported, and another one can be given; restored and ended, it is gone", async () => {
   await using wsh = new Wsh();
   await lose(wsh);
   await wsh.session("dev");
@@ -146,6 +136,11 @@ test("a name in use is reported, and another one can be given", async () => {
     ["old", "@s1", true],
     ["dev", "@s2", true],
   ]);
+  await wsh.ok("kill", "old", "dev");
+  await until("their processes to be gone", () => wsh.hosts().length === 0);
+  expect(fs.existsSync(folderOf(wsh))).toBe(false);
+  expect(await wsh.ok("list")).toBe("No active sessions.\n");
+  expect(await wsh.ok("restore", "--all")).toBe("No crashed sessions.\n");
 });
 
 test("all at once, over HTTP; and forgetting", async () => {
@@ -220,19 +215,6 @@ test("ending a session leaves nothing; SIGTERM, as at shutdown, leaves it restor
   expect(textOf(wsh, 2, 2)).toContain("just now");
   const [info] = await wsh.list();
   expect(info).toMatchObject({ name: "b", state: "crashed", crashed: { why: "ended by SIGTERM" } });
-});
-
-test("a session that was just restored and is ended is gone, too", async () => {
-  await using wsh = new Wsh();
-  await lose(wsh);
-  await wsh.ok("restore", "dev");
-  await wsh.ok("kill", "dev");
-  await until("its process to be gone", () =>
-    wsh.processes().every(({ command }) => !command.endsWith(" session-process")),
-  );
-  expect(fs.existsSync(folderOf(wsh))).toBe(false);
-  expect(await wsh.ok("list")).toBe("No active sessions.\n");
-  expect(await wsh.ok("restore", "--all")).toBe("No crashed sessions.\n");
 });
 
 test("a session killed before its first checkpoint is not reported as running", async () => {

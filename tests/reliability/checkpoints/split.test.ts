@@ -260,52 +260,7 @@ test("several windows and a zoomed pane: listed separately while crashed, and re
   expect(await zoomedOf()).toEqual([true, false]);
 });
 
-test("while its processes are dying it can be restored, attached to and forgotten", async () => {
-  await using wsh = new Wsh();
-  await wsh.session("dev");
-  await wsh.ok("split", "dev");
-  const panes = await layoutOf(wsh, 2);
-  for (const pane of panes) await until(`@${pane} to be written`, () => stored(wsh, pane) !== null);
-  const dying = async (): Promise<() => Promise<unknown>> => {
-    await kill(wsh);
-    return holdLocks(lifeLocks(wsh));
-  };
-  let released = await dying();
-  expect(await wsh.ok("restore", "dev")).toContain("Session 'dev' is restored");
-  await released();
-  released = await dying();
-  expect((await wsh.run("attach", "dev")).stderr).toContain("session 'dev' crashed");
-  await released();
-  await wsh.ok("restore", "dev");
-  released = await dying();
-  await wsh.ok("forget", "dev", "--yes");
-  expect((await wsh.run("attach", "dev")).stderr).toContain("no session 'dev'");
-  await released();
-}, 60_000);
-
-test("two restores at once: each session is restored once, completely", async () => {
-  await using wsh = new Wsh();
-  await wsh.session("dev");
-  await wsh.ok("split", "dev");
-  const panes = await layoutOf(wsh, 2);
-  for (const pane of panes) await until(`@${pane} to be written`, () => stored(wsh, pane) !== null);
-  const { pane_id } = await wsh.session("one");
-  await until("it to be written", () => stored(wsh, Number(pane_id.slice(1)), 2) !== null);
-  await kill(wsh);
-  const both = await Promise.all([wsh.run("restore", "--all"), wsh.run("restore", "--all")]);
-  const said = both.map(({ stdout }) => stdout).join("");
-  for (const name of ["dev", "one"]) expect(said.split(`Session '${name}' is restored`), said).toHaveLength(2);
-  const listed = await wsh.list();
-  expect(listed.map(({ name, running }) => [name, running]).sort()).toEqual([
-    ["dev", true],
-    ["one", true],
-  ]);
-  expect(listed.find(({ name }) => name === "dev")?.windows[0]?.panes.map(({ id }) => id)).toEqual(
-    panes.map((pane) => `@${pane}`),
-  );
-}, 60_000);
-
-test("a split is written at once: killed within a second of it, both panes are restored", async () => {
+test("a split is written at once; of two restores at once, each session is restored once, completely", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   // On a busy machine a timer may be late once: not four times, each time by a second.
@@ -320,14 +275,26 @@ test("a split is written at once: killed within a second of it, both panes are r
   expect(Math.min(...late)).toBeLessThan(1_000);
   const panes = await layoutOf(wsh, late.length + 1);
   for (const pane of panes) await until(`@${pane} to be written`, () => stored(wsh, pane) !== null);
+  const { pane_id } = await wsh.session("one");
+  await until("it to be written", () => stored(wsh, Number(pane_id.slice(1)), 2) !== null);
   await kill(wsh);
-  await wsh.ok("restore", "dev");
-  expect((await wsh.list())[0]?.windows[0]?.panes.map(({ id }) => id).sort()).toEqual(
-    panes.map((pane) => `@${pane}`).sort(),
-  );
+  const both = await Promise.all([wsh.run("restore", "--all"), wsh.run("restore", "--all")]);
+  const said = both.map(({ stdout }) => stdout).join("");
+  for (const name of ["dev", "one"]) expect(said.split(`Session '${name}' is restored`), said).toHaveLength(2);
+  const listed = await wsh.list();
+  expect(listed.map(({ name, running }) => [name, running]).sort()).toEqual([
+    ["dev", true],
+    ["one", true],
+  ]);
+  expect(
+    listed
+      .find(({ name }) => name === "dev")
+      ?.windows[0]?.panes.map(({ id }) => id)
+      .sort(),
+  ).toEqual(panes.map((pane) => `@${pane}`).sort());
 }, 60_000);
 
-test("a restore that is killed between two panes leaves the session crashed, and the next one restores all", async () => {
+test("after a restore that was killed the next one restores all; while processes are dying, too", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   await wsh.ok("split", "dev");
@@ -347,4 +314,21 @@ test("a restore that is killed between two panes leaves the session crashed, and
   const [info] = await wsh.list();
   expect(info?.windows[0]?.panes.map(({ id }) => id)).toEqual(panes.map((pane) => `@${pane}`));
   for (const pane of panes) expect(await wsh.ok("exec", `@${pane}`, "--", "echo alive")).toBe("alive\n");
+
+  // While its processes are dying it can be restored, attached to and forgotten.
+  const dying = async (): Promise<() => Promise<unknown>> => {
+    await kill(wsh);
+    return holdLocks(lifeLocks(wsh));
+  };
+  let released = await dying();
+  expect(await wsh.ok("restore", "dev")).toContain("Session 'dev' is restored");
+  await released();
+  released = await dying();
+  expect((await wsh.run("attach", "dev")).stderr).toContain("session 'dev' crashed");
+  await released();
+  await wsh.ok("restore", "dev");
+  released = await dying();
+  await wsh.ok("forget", "dev", "--yes");
+  expect((await wsh.run("attach", "dev")).stderr).toContain("no session 'dev'");
+  await released();
 }, 60_000);

@@ -9,7 +9,7 @@ import { type Dice, steps } from "./steps.ts";
 import { World } from "./world.ts";
 
 /** Length of a walk in seconds: enough for each kind of step once or twice, or for many. */
-const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (process.env.WSH_TEST_FULL === "1" ? 240 : 10));
+const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (process.env.WSH_TEST_FULL === "1" ? 240 : 6));
 const SEED = Number(process.env.WSH_WALK_SEED ?? Date.now() % 1_000_000);
 /** Steps at least, however slow the machine is. */
 const LEAST_STEPS = 5;
