@@ -199,19 +199,25 @@ describe("commands", () => {
   });
 
   /** Adds the machine as one whose streams are reset after so many pieces, and runs a command. */
-  async function resetAt(at: number, name: string, args: (session: string) => readonly string[]) {
+  async function resetAt(at: number, name: string, args: (machine: string) => readonly string[]) {
     await using proxy = await ResettingProxy.to(port, (line) => line.includes(" /link/stream"), at);
-    await remote.session(name);
-    await local.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", name, "--token", token);
-    const { code, stderr } = await local.run(...args(`${name}/${name}`));
-    await local.ok("servers", "remove", name);
+    const body = JSON.stringify({ address: `http://127.0.0.1:${proxy.port}`, name, token });
+    const added = await local.fetch("/servers", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body,
+    });
+    expect(added.status).toBe(201);
+    const { code, stderr } = await local.run(...args(name));
+    expect((await local.fetch(`/servers/${name}`, { method: "DELETE" })).ok).toBe(true);
     return { at, code, stderr, resets: proxy.resets };
   }
 
   const PIECES = [0, 1, 2, 3, 4, 5, 6];
 
   test("that read report that the machine is not reached, wherever their stream is reset", async () => {
-    const done = await Promise.all(PIECES.map((at) => resetAt(at, `look${at}`, (session) => ["screen", session])));
+    await remote.session("seen");
+    const done = await Promise.all(PIECES.map((at) => resetAt(at, `look${at}`, (name) => ["screen", `${name}/seen`])));
     const isLost = ({ stderr }: { stderr: string }): boolean =>
       /(?:the connection to .*look|machine 'look).*(?:lost|does not answer)/.test(stderr);
     for (const one of done) {
@@ -227,7 +233,10 @@ describe("commands", () => {
   test("that run something run it once at most, and report its known state", async () => {
     const log = (at: number) => join(remote.dir, `run${at}.log`);
     const done = await Promise.all(
-      PIECES.map((at) => resetAt(at, `run${at}`, (session) => ["exec", session, "--", `echo run >>${log(at)}`])),
+      PIECES.map(async (at) => {
+        const { name: session } = await remote.session(`run${at}`);
+        return resetAt(at, session, (name) => ["exec", `${name}/${session}`, "--", `echo run >>${log(at)}`]);
+      }),
     );
     for (const { at, code, stderr } of done) {
       const runs = fs.existsSync(log(at)) ? fs.readFileSync(log(at), "utf8").split("run\n").length - 1 : 0;

@@ -76,7 +76,7 @@ test("a rejected promise that nothing awaits fails the program, with its line; a
   ] as const;
   await Promise.all(
     failing.map(async ([code, line, error]) => {
-      const { value } = await run({ code: `const t = await wsh.open(); ${code}` });
+      const { value } = await run({ code: `const t = await wsh.open("dev"); ${code}` });
       expect(value).toMatchObject({ state: "failed", line, error: expect.stringMatching(error) });
     }),
   );

@@ -71,7 +71,7 @@ test("a server that is killed while it makes sessions leaves complete ones or no
   await using wsh = new Wsh();
   const http = socketOf(wsh);
   const { kill } = await wsh.server();
-  const making = Array.from({ length: 12 }, (_, i) =>
+  const making = Array.from({ length: 6 }, (_, i) =>
     http.post("/sessions", { name: `s${i}`, command: "sleep 1000" }).catch(() => null),
   );
   await until("the first host", () => wsh.hosts().length > 0);
@@ -114,7 +114,7 @@ test.if(hasTmux)("an attached terminal does not notice", async () => {
 test("a new server knows all sessions at its first request", async () => {
   await using wsh = new Wsh();
   const names = ["a", "b", "c", "d", "e"];
-  await Promise.all(names.map((name) => wsh.ok("new", name)));
+  await Promise.all(names.map((name) => wsh.session(name)));
   const child = wsh.spawn(["server", "--bind", "none"]);
   const http = socketOf(wsh);
   const list = await until("the server", async () => {

@@ -186,7 +186,8 @@ export class Wsh implements AsyncDisposable {
   /** Starts a server that listens on a free TCP port, and returns its address. */
   async tcpServer(...args: readonly string[]): Promise<string> {
     await this.server("--bind", "127.0.0.1:0", ...args);
-    return JSON.parse(await this.ok("server", "--ensure", "--json")).addresses[0];
+    // It writes its addresses before it answers.
+    return JSON.parse(fs.readFileSync(this.instance.infoFile, "utf8")).addresses[0];
   }
 
   /** A request to the instance's server over its Unix socket. */
