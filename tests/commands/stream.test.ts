@@ -69,7 +69,9 @@ describe("A terminal with almost no history.", () => {
   };
 
   test("in a separate session the program waits for a slow reader, and nothing is lost", async () => {
-    const reader = slowly("--", "seq 1 200000; exit 3");
+    // 1.3 MB: more than all the pipes and queues between them hold.
+    const count = 200_000;
+    const reader = slowly("--", `seq 1 ${count}; exit 3`);
     const name = await ownSession();
     // The newest line may have no text yet.
     const newest = () => wsh.ok("output", name, "-n", "3");
@@ -77,10 +79,10 @@ describe("A terminal with almost no history.", () => {
       const before = await newest();
       return /^\d+\n/.test(before) && before === (await newest()) && before;
     });
-    expect(last).not.toContain("200000");
+    expect(last).not.toContain(`${count}`);
     const { code, stderr, stdout } = await reader.read();
-    expect({ code, stderr, length: stdout.length }).toEqual({ code: 3, stderr: "", length: numbers(200_000).length });
-    expect(stdout === numbers(200_000)).toBe(true);
+    expect({ code, stderr, length: stdout.length }).toEqual({ code: 3, stderr: "", length: numbers(count).length });
+    expect(stdout === numbers(count)).toBe(true);
   }, 60_000);
 
   test("kill also ends a program that waits for its reader", async () => {
@@ -109,15 +111,17 @@ describe("A terminal with almost no history.", () => {
   }, 60_000);
 
   test("in a shared session nobody waits for a slow reader: its missing output is counted", async () => {
-    // 9.8 MB: more than wsh keeps for a slow reader.
-    const lines = 65_000;
+    // 9.8 MB: more than wsh keeps for a slow reader, in lines of a wide terminal, which cost least.
+    const lines = 9_900;
+    await wsh.ok("new", "wide", "--size", "1000x24");
+    earlier.add("wide");
     // What it reads before it knows its command's number has no limit: the flood begins after its first line.
     const go = join(wsh.dir, "go");
-    const flood = `yes ${"x".repeat(150)} | head -n ${lines}`;
-    const reader = slowly("work", "--", `echo first; until [ -e ${go} ]; do sleep 0.02; done; ${flood}`);
+    const flood = `yes ${"x".repeat(990)} | head -n ${lines}`;
+    const reader = slowly("wide", "--", `echo first; until [ -e ${go} ]; do sleep 0.02; done; ${flood}`);
     await reader.first();
     await Bun.write(go, "");
-    await until("the command to end", async () => /^\d+ +0 .*first/m.test(await wsh.ok("commands", "work", "-n", "1")));
+    await until("the command to end", async () => /^\d+ +0 .*first/m.test(await wsh.ok("commands", "wide", "-n", "1")));
     const { code, stderr, stdout } = await reader.read();
     const missing = Number(/^wsh: (\d+) lines are missing/.exec(stderr)?.[1]);
     expect(missing).toBeGreaterThan(0);
