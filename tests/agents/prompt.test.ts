@@ -96,7 +96,7 @@ test("a question is not answered, and a person's half-typed text is not sent", a
   expect(await prompt("modal", "go on")).toMatchObject({ code: 1 });
   const draft = await prompt("draft", "go on");
   expect(draft.stderr).toContain("half typed");
-  await wsh.ok("send", "typed", "my own");
+  await wsh.type("typed", "my own");
   await wsh.shows("typed", "> my own");
   expect((await prompt("typed", "go on")).stderr).toContain("my own");
   await wsh.ok("send", "typed", "--keys", "Ctrl+U");

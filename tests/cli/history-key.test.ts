@@ -27,7 +27,7 @@ describe.if(hasTmux)("the line of docs/history.md puts Ctrl+R on the filter", ()
       fs.mkdirSync(join(file, ".."), { recursive: true });
       fs.writeFileSync(file, `${prompts[shell]}\n${own(wsh, shell)}\n${snippet}`);
       await wsh.session("old");
-      for (const word of ["alpha", "beta"]) await wsh.ok("exec", "old", "--", `echo needle-${word}`);
+      for (const word of ["alpha", "beta"]) await wsh.exec("old", `echo needle-${word}`);
       await wsh.ok("kill", "old");
       await using person = await PersonTerminal.open(wsh);
       await wsh.session("dev");

@@ -18,11 +18,11 @@ const search = async (wsh: Wsh, ...args: string[]): Promise<Found[]> =>
   JSON.parse(await wsh.ok("history", "--json", ...args)).commands;
 
 async function runs(wsh: Wsh, session: string, line: string): Promise<void> {
-  await wsh.ok("wait", session, "prompt");
-  await wsh.ok("send", session, `${line}\r`);
+  await wsh.prompt(session);
+  await wsh.type(session, `${line}\r`);
   await until(`'${line}' to run`, async () => {
-    const last = JSON.parse(await wsh.ok("commands", session, "--json")).at(-1);
-    return last?.command.trim() === line.trim() && last.state === "running";
+    const last = (await wsh.commands(session)).at(-1);
+    return last?.command?.trim() === line.trim() && last.state === "running";
   });
 }
 
@@ -37,7 +37,7 @@ describe("a session process that is killed", () => {
     const shells = ["bash", "zsh", "fish"].filter((shell) => !isMissing(shell));
     for (const shell of shells) {
       await wsh.session(shell, "--shell", shell);
-      await wsh.ok("exec", shell, "--", `true in ${shell}`);
+      await wsh.exec(shell, `true in ${shell}`);
       await runs(wsh, shell, `sleep 98${shell.length}`);
     }
     expect(await search(wsh)).toHaveLength(shells.length);
@@ -60,8 +60,8 @@ describe("a session process that is killed", () => {
     for (const line of ["cat; true first", "cat; true second"]) {
       await runs(wsh, "one", line);
       if (line.endsWith("second")) await search(wsh);
-      await wsh.ok("send", "one", "\x04");
-      await wsh.ok("wait", "one", "prompt");
+      await wsh.type("one", "\x04");
+      await wsh.prompt("one");
     }
     await wsh.ok("kill", "one");
     expect((await search(wsh)).map(({ command, exit_code }) => [command, exit_code])).toEqual([
@@ -75,7 +75,7 @@ describe("a session process that is killed", () => {
     const rc = "HISTCONTROL=ignorespace\nHISTIGNORE='*passw*'\n";
     fs.appendFileSync(join(wsh.dir, "home/.bashrc"), rc);
     await wsh.session("one");
-    await wsh.ok("exec", "one", "--", "true kept");
+    await wsh.exec("one", "true kept");
     for (const line of [" sleep 98 # tulip", "sleep 98 # passw tulip"]) {
       await runs(wsh, "one", line);
       const directory = join(wsh.instance.stateDir, "t.history");
@@ -84,9 +84,9 @@ describe("a session process that is killed", () => {
       }
       // Before that, the interrupt would reach the shell.
       await until("sleep to run", async () => (await wsh.list())[0]?.windows[0]?.panes[0]?.program === "sleep");
-      await wsh.ok("send", "one", "\x03");
+      await wsh.type("one", "\x03");
     }
-    await wsh.ok("wait", "one", "prompt");
+    await wsh.prompt("one");
     await runs(wsh, "one", " sleep 99 # tulip");
     await killed(wsh);
     expect((await search(wsh)).map(({ command }) => command)).toEqual(["true kept"]);
@@ -96,17 +96,17 @@ describe("a session process that is killed", () => {
     await using wsh = new Wsh();
     fs.appendFileSync(join(wsh.dir, "home/.bashrc"), "HISTCONTROL=ignorespace\n");
     await wsh.session("one");
-    await wsh.ok("exec", "one", "--", "true before");
+    await wsh.exec("one", "true before");
     await wsh.ok("run", "one", " true secret");
     await wsh.ok("checkpoint", "save", "one", "good");
     await wsh.ok("checkpoint", "restore", "one", "good", "--as", "copy");
-    await wsh.ok("wait", "copy", "prompt");
+    await wsh.prompt("copy");
     expect(await wsh.ok("commands", "copy")).toContain("true secret");
-    await wsh.ok("exec", "copy", "--", "true after");
+    await wsh.exec("copy", "true after");
     await wsh.ok("kill", "one", "copy");
     await wsh.ok("checkpoint", "restore", "one", "good");
-    await wsh.ok("wait", "one", "prompt");
-    await wsh.ok("exec", "one", "--", "true again");
+    await wsh.prompt("one");
+    await wsh.exec("one", "true again");
     await wsh.ok("kill", "one");
     expect((await search(wsh)).map(({ command, session }) => [command, session])).toEqual([
       ["true again", "one"],
@@ -120,13 +120,13 @@ describe("a session process that is killed", () => {
     await wsh.session("one");
     await runs(wsh, "one", "cat # becomes private");
     await wsh.ok("private", "one", "on");
-    await wsh.ok("send", "one", "\x04");
-    await wsh.ok("wait", "one", "prompt");
+    await wsh.type("one", "\x04");
+    await wsh.prompt("one");
     await runs(wsh, "one", "cat # is private");
     await wsh.ok("private", "one", "off");
-    await wsh.ok("send", "one", "\x04");
-    await wsh.ok("wait", "one", "prompt");
-    await wsh.ok("exec", "one", "--", "echo public");
+    await wsh.type("one", "\x04");
+    await wsh.prompt("one");
+    await wsh.exec("one", "echo public");
     await wsh.ok("kill", "one");
     expect((await search(wsh)).map(({ command }) => command)).toEqual(["echo public"]);
   });
@@ -136,16 +136,16 @@ test("--session finds a session's commands under its earlier names, and under it
   await using wsh = new Wsh();
   await wsh.session("before");
   await wsh.session("other");
-  await wsh.ok("exec", "before", "--", "echo early");
-  await wsh.ok("exec", "other", "--", "echo elsewhere");
+  await wsh.exec("before", "echo early");
+  await wsh.exec("other", "echo elsewhere");
   await wsh.ok("rename", "before", "after");
   expect((await search(wsh, "--session", "after")).map(({ command }) => command)).toEqual(["echo early"]);
-  await wsh.ok("exec", "after", "--", "echo late");
+  await wsh.exec("after", "echo late");
   expect((await search(wsh, "--session", "after")).map(({ command }) => command)).toEqual(["echo late", "echo early"]);
   expect((await search(wsh, "--session", "before")).map(({ command }) => command)).toEqual(["echo early"]);
   await wsh.ok("kill", "after");
   await wsh.session("before");
-  await wsh.ok("exec", "before", "--", "echo new");
+  await wsh.exec("before", "echo new");
   expect((await search(wsh, "--session", "after")).map(({ command }) => command)).toEqual(["echo late", "echo early"]);
   expect(await search(wsh, "--session", "after", "early")).toHaveLength(1);
 });

@@ -6,8 +6,8 @@ import { Wsh } from "../support/wsh.ts";
 
 /** Requests a line behind `cat`, which then ends with input typed ahead. */
 async function offeredBehindText(wsh: Wsh, target: string): Promise<void> {
-  await wsh.ok("wait", target, "prompt");
-  await wsh.ok("send", target, "cat >/dev/null\r");
+  await wsh.prompt(target);
+  await wsh.type(target, "cat >/dev/null\r");
   await until("cat to run", async () => (await wsh.ok("status", target)).includes("cat"));
   const answer = await wsh.fetch(`/sessions/${encodeURIComponent(target)}/offer`, {
     method: "POST",
@@ -15,7 +15,7 @@ async function offeredBehindText(wsh: Wsh, target: string): Promise<void> {
     body: JSON.stringify({ text: "echo offered-line", after_command: true }),
   });
   expect([answer.status, await answer.json()]).toMatchObject([200, { state: "pending" }]);
-  await wsh.ok("send", target, "\x04mine");
+  await wsh.type(target, "\x04mine");
 }
 
 describe.if(hasTmux)("a line that cannot be inserted at the prompt", () => {

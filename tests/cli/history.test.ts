@@ -31,15 +31,15 @@ async function texts(wsh: Wsh, ...args: readonly string[]): Promise<string[]> {
 /** Types lines one by one, each at a prompt, and waits for the prompt after the last. */
 async function typed(wsh: Wsh, session: string, ...lines: readonly string[]): Promise<void> {
   for (const line of lines) {
-    await wsh.ok("wait", session, "prompt");
-    await wsh.ok("send", session, `${line}\r`);
+    await wsh.prompt(session);
+    await wsh.type(session, `${line}\r`);
     await until(`'${line}' to have run`, async () => {
-      const commands: { command: string; state: string }[] = JSON.parse(await wsh.ok("commands", session, "--json"));
+      const commands = await wsh.commands(session);
       const last = commands.at(-1);
-      return last?.command.trim() === line.trim() && last.state !== "running";
+      return last?.command?.trim() === line.trim() && last.state !== "running";
     });
   }
-  await wsh.ok("wait", session, "prompt");
+  await wsh.prompt(session);
 }
 
 describe("a command", () => {
@@ -48,7 +48,7 @@ describe("a command", () => {
     await wsh.session("one");
     await wsh.session("two");
     await wsh.run("exec", "one", "--", "echo alpha; false");
-    await wsh.ok("exec", "two", "--", "echo beta");
+    await wsh.exec("two", "echo beta");
     await wsh.run("exec", "--", "echo gamma; exit 3");
     await wsh.ok("kill", "one");
     expect(await texts(wsh)).toEqual(["echo gamma; exit 3", "echo beta", "echo alpha; false"]);
@@ -66,7 +66,7 @@ describe("a command", () => {
   test("has its output with the setting history = output", async () => {
     await using wsh = new Wsh({ config: 'history = "output"\n' });
     await wsh.session("one");
-    await wsh.ok("exec", "one", "--", "seq 1 3");
+    await wsh.exec("one", "seq 1 3");
     expect(await history(wsh, "seq", "--output")).toMatchObject([{ command: "seq 1 3", output: "1\n2\n3" }]);
     expect(await wsh.ok("history", "seq", "--output")).toContain("$ seq 1 3\n1\n2\n3\n");
   });
@@ -74,11 +74,11 @@ describe("a command", () => {
   test("is not written with history = off, or in a private session", async () => {
     await using off = new Wsh({ config: 'history = "off"\n' });
     await off.session("one");
-    await off.ok("exec", "one", "--", "echo hidden");
+    await off.exec("one", "echo hidden");
     expect(fs.existsSync(join(off.instance.stateDir, "t.history"))).toBe(false);
     await using wsh = new Wsh();
     await wsh.session("one", "--private");
-    await wsh.ok("exec", "one", "--", "echo hidden");
+    await wsh.exec("one", "echo hidden");
     expect(await texts(wsh)).toEqual([]);
     expect((await wsh.list())[0]).toMatchObject({ private: true });
   });
@@ -87,7 +87,7 @@ describe("a command", () => {
     await using wsh = new Wsh();
     await wsh.session("quiet");
     await wsh.session("gone");
-    await wsh.ok("exec", "gone", "--", "echo kept");
+    await wsh.exec("gone", "echo kept");
     await wsh.ok("kill", "gone");
     for (const args of [[], ["--json"], ["echo"]]) {
       const { code, stdout, stderr } = await wsh.run("history", "--session", "nosuch", ...args);
@@ -127,8 +127,8 @@ describe("a command", () => {
   test("delete removes it from every file", async () => {
     await using wsh = new Wsh();
     await wsh.session("one");
-    await wsh.ok("exec", "one", "--", ": tulip-9371");
-    await wsh.ok("exec", "one", "--", ": rose");
+    await wsh.exec("one", ": tulip-9371");
+    await wsh.exec("one", ": rose");
     expect(await wsh.ok("history", "delete", "tulip", "--yes")).toBe("Deleted 1 command.\n");
     expect(await texts(wsh)).toEqual([": rose"]);
     const directory = join(wsh.instance.stateDir, "t.history");
@@ -188,23 +188,23 @@ describe("programs in between", () => {
   test("a stopped command ends there, input in a shell without integration is not kept", async () => {
     await using wsh = new Wsh();
     await wsh.session("one");
-    await wsh.ok("wait", "one", "prompt");
-    await wsh.ok("send", "one", "sleep 100\r");
+    await wsh.prompt("one");
+    await wsh.type("one", "sleep 100\r");
     await until("sleep to run", async () =>
       (await wsh.list()).some(({ name, windows }) => name === "one" && windows[0]?.panes[0]?.program === "sleep"),
     );
-    await wsh.ok("send", "one", "\x1a");
-    await wsh.ok("wait", "one", "prompt");
-    await wsh.ok("send", "one", "kill %1; wait; bash --norc\r");
+    await wsh.type("one", "\x1a");
+    await wsh.prompt("one");
+    await wsh.type("one", "kill %1; wait; bash --norc\r");
     await wsh.shows("one", /^bash-.*[$#]/m);
-    await wsh.ok("send", "one", "echo inside; exit\r");
+    await wsh.type("one", "echo inside; exit\r");
     // The inner shell prints a prompt, too.
     await until("the inner shell to end", async () => {
-      const commands: { state: string }[] = JSON.parse(await wsh.ok("commands", "one", "--json"));
+      const commands = await wsh.commands("one");
       return commands.length === 2 && commands[1]?.state === "finished";
     });
-    await wsh.ok("wait", "one", "prompt");
-    await wsh.ok("exec", "one", "--", "true after");
+    await wsh.prompt("one");
+    await wsh.exec("one", "true after");
     expect((await history(wsh)).map(({ command, exit_code }) => [command, exit_code])).toEqual([
       ["true after", 0],
       ["kill %1; wait; bash --norc", 0],
@@ -218,12 +218,12 @@ describe("programs in between", () => {
     const rc = `PS1='$ '\n${suggest}\nzle -N zle-line-pre-redraw suggest\n`;
     fs.writeFileSync(join(wsh.dir, "home/.zshrc"), rc);
     await wsh.session("one");
-    await wsh.ok("wait", "one", "prompt");
-    await wsh.ok("send", "one", "echo typed");
+    await wsh.prompt("one");
+    await wsh.type("one", "echo typed");
     await wsh.shows("one", "echo typed --suggested");
-    await wsh.ok("send", "one", "\r");
-    await wsh.ok("wait", "one", "prompt");
-    await wsh.ok("exec", "one", "--", "echo sent");
+    await wsh.type("one", "\r");
+    await wsh.prompt("one");
+    await wsh.exec("one", "echo sent");
     expect(await texts(wsh)).toEqual(["echo sent", "echo typed"]);
   });
 });
@@ -233,7 +233,7 @@ describe("over HTTP and MCP", () => {
     await using wsh = new Wsh();
     await wsh.server();
     await wsh.session("one");
-    for (const word of ["alpha", "beta", "gamma"]) await wsh.ok("exec", "one", "--", `echo ${word}`);
+    for (const word of ["alpha", "beta", "gamma"]) await wsh.exec("one", `echo ${word}`);
     const get = async (query: string) => {
       const response = await wsh.fetch(`/history?${query}`);
       return {
@@ -260,7 +260,7 @@ describe("over HTTP and MCP", () => {
     fs.appendFileSync(join(wsh.dir, "home/.bashrc"), "bind 'set enable-bracketed-paste off'\n");
     await wsh.server();
     await wsh.session("one");
-    await wsh.ok("wait", "one", "prompt");
+    await wsh.prompt("one");
     const offer = (text: string) =>
       wsh.fetch("/sessions/one/offer", {
         method: "POST",
@@ -290,7 +290,7 @@ describe("over HTTP and MCP", () => {
       commands: [{ command: "make things; false", exit_code: 1, session: "one" }],
       more: false,
     });
-    for (const word of ["two", "three"]) await wsh.ok("exec", "one", "--", `: ${word}`);
+    for (const word of ["two", "three"]) await wsh.exec("one", `: ${word}`);
     const seen: string[] = [];
     let before: number | undefined;
     for (let more = true; more; ) {
@@ -375,7 +375,7 @@ describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
   test("typing filters, Enter inserts the line at the prompt and does not run it", async () => {
     await using wsh = new Wsh();
     await wsh.session("old");
-    for (const word of ["alpha", "beta", "gamma"]) await wsh.ok("exec", "old", "--", `echo ${word}`);
+    for (const word of ["alpha", "beta", "gamma"]) await wsh.exec("old", `echo ${word}`);
     await wsh.ok("kill", "old");
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("dev");
@@ -432,9 +432,9 @@ describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
   test("a narrow terminal shows the commands; a long paste is searched, and Escape still leaves", async () => {
     await using wsh = new Wsh();
     await wsh.session("old");
-    await wsh.ok("exec", "old", "--", "echo narrow");
+    await wsh.exec("old", "echo narrow");
     await using person = await PersonTerminal.open(wsh, { cols: 20, rows: 5 });
-    await wsh.ok("exec", "old", "--", `: ${"long".repeat(50)}`);
+    await wsh.exec("old", `: ${"long".repeat(50)}`);
     await person.type("wsh history --list lo");
     await person.sees(/g…\nouter>/);
     await person.clear();

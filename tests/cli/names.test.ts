@@ -13,7 +13,7 @@ test("a name in any script is one name everywhere, in either form of its accents
   const name = "café 日本 👩‍💻 $(touch pwned)";
   expect((await wsh.session("cafe\u0301 日本 👩‍💻 $(touch pwned)")).name).toBe(name);
   expect((await wsh.ok("list", "--names")).trimEnd()).toBe(name);
-  expect(await wsh.ok("exec", name, "--", 'echo "$WSH_SESSION"')).toContain(name);
+  expect(await wsh.exec(name, 'echo "$WSH_SESSION"')).toContain(name);
   const { windows } = (await (await wsh.fetch(`/sessions/${encodeURIComponent(name)}`)).json()) as {
     windows: { id: string }[];
   };

@@ -26,7 +26,7 @@ interface Window {
 async function instance() {
   const wsh = new Wsh();
   const windows = async (name: string): Promise<Window[]> =>
-    JSON.parse(await wsh.ok("window", "list", name, "--json")) as Window[];
+    (await wsh.call(name, "window.list", {})) as unknown as Window[];
   const places = async (name: string) =>
     (await windows(name)).map(({ panes }) => panes.map(({ rows, cols }) => `${cols}x${rows}`));
   const file = (name: string, text: string): string => {
@@ -99,16 +99,14 @@ describe("split, pane and window", () => {
       .map((word) => `'${word}'`)
       .join(" ");
     expect(command).not.toBe("");
-    await wsh.ok("exec", "dev", "--", `${cli} split -d down --title inner -- cat`);
+    await wsh.exec("dev", `${cli} split -d down --title inner -- cat`);
     const [window] = await windows("dev");
     // Below the caller's pane, not beside the active or the newest one.
     expect(window?.panes.map(({ rows }) => rows)).toEqual([12, 11, 24]);
-    expect(await wsh.ok("exec", "dev", "--", `${cli} pane list --json`)).toContain(`"id": "${pane_id}"`);
+    expect(await wsh.exec("dev", `${cli} pane list --json`)).toContain(`"id": "${pane_id}"`);
     const inner = window?.panes[1]?.id ?? "";
     await until("cat", async () => (await windows("dev"))[0]?.panes[1]?.program === "cat");
-    expect(await wsh.ok("exec", "dev", "--", `${cli} pane close ${inner}`)).toBe(
-      `Pane ${inner} closed; ended 'cat'.\n`,
-    );
+    expect(await wsh.exec("dev", `${cli} pane close ${inner}`)).toBe(`Pane ${inner} closed; ended 'cat'.\n`);
     expect(await wsh.run("pane", "list")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("not inside a session"),
@@ -198,7 +196,7 @@ command = "sleep 100"
     expect(logs).toMatchObject({ name: "logs", panes: [{ command: "sleep 100" }] });
     expect(await places("dev")).toEqual([["53x24", "26x12", "26x11"], ["80x24"]]);
     const shell = edit?.panes[1]?.id ?? "";
-    expect(await wsh.ok("exec", shell, "--", 'echo "$WHERE $PWD"')).toBe(`here ${join(wsh.dir, "sub")}\n`);
+    expect(await wsh.exec(shell, 'echo "$WHERE $PWD"')).toBe(`here ${join(wsh.dir, "sub")}\n`);
     await until("the kept pane's end", async () => (await wsh.ok("pane", "list", "dev")).includes("exited: 3"));
 
     for (const saved of ["saved.toml", "saved.json"]) {
@@ -221,7 +219,7 @@ command = "sleep 100"
       ]);
       expect(again[0]?.panes.map(({ active }) => active)).toEqual([false, true, false]);
       expect(again[0]?.panes[1]?.cwd).toBe(join(wsh.dir, "sub"));
-      expect(await wsh.ok("exec", again[0]?.panes[1]?.id ?? "", "--", 'echo "$WHERE"')).toBe("here\n");
+      expect(await wsh.exec(again[0]?.panes[1]?.id ?? "", 'echo "$WHERE"')).toBe("here\n");
     }
     expect(await wsh.ok("layout", "save", "dev", "-")).toStartWith("[[windows]]\n");
   });
@@ -271,7 +269,7 @@ command = "sleep 100"
     expect(both).not.toContain("s3cret");
     fs.writeFileSync(join(wsh.dir, "dev.toml"), both);
     await wsh.ok("new", "again", "--layout", "dev.toml");
-    expect(await wsh.ok("exec", "again", "--", 'echo "$PLACE"')).toBe("first\n");
+    expect(await wsh.exec("again", 'echo "$PLACE"')).toBe("first\n");
     expect(await wsh.ok("layout", "save", "again", "-")).toBe(both);
   });
 

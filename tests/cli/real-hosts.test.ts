@@ -172,7 +172,7 @@ daemon_auto_start = false
   );
   await wsh.ok("send", "codex", "--keys", "ArrowDown", "Enter");
   await until("its prompt", async () => (await wsh.screen("codex")).includes("Ask Codex"), PATIENCE_MS);
-  await wsh.ok("send", "codex", "hi");
+  await wsh.type("codex", "hi");
   await until("the text", async () => /› hi/.test(await wsh.screen("codex")), PATIENCE_MS);
   await wsh.ok("send", "codex", "--keys", "Enter");
   expect(await agent("codex", ({ state }) => state === "done")).toMatchObject({ name: "codex", source: "hook" });

@@ -67,7 +67,7 @@ test("a failed session leaves neither worktree nor branch", async () => {
 
 test("is restored with a crashed session, and removed with it", async () => {
   const { id, pane_id } = await make("back", "six");
-  await wsh.ok("exec", "back", "--", "echo kept");
+  await wsh.exec("back", "echo kept");
   await writtenToPrompt(wsh, "kept", Number(pane_id.slice(1)), Number(id.slice(2)));
   await wsh.killHost(-1);
   await until("the crash", async () => (await wsh.list()).some(({ state }) => state === "crashed"));

@@ -214,12 +214,12 @@ describe.each(cases.map((each) => [each.name, each] as const))(
       for (const [n, way] of ways.entries()) {
         const session = `s${n}`;
         for (const sign of ["begun", "typed"]) fs.rmSync(`${mcp.dir}/${sign}`, { force: true });
-        await mcp.ok("exec", session, "--", `printf '\\033[?1049l'; cd ${mcp.dir}`);
+        await mcp.exec(session, `printf '\\033[?1049l'; cd ${mcp.dir}`);
         const running = resultOf(
           (more) => way.exec(session, command, more),
           async () => {
             await mcp.ok("send", session, each.answer ?? "");
-            await mcp.ok("wait", session, "prompt");
+            await mcp.prompt(session);
           },
         );
         if (typed !== undefined) {

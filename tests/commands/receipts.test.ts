@@ -19,7 +19,7 @@ beforeAll(async () => {
   repo = join(wsh.dir, "repo");
   git("init", "-q", repo);
   await wsh.session("dev", "--cwd", repo);
-  await wsh.ok("exec", "dev", "--", "echo one > a");
+  await wsh.exec("dev", "echo one > a");
   git("-C", repo, "add", "a");
   git("-C", repo, "commit", "-qm", "one");
   fs.writeFileSync(join(wsh.dir, "keys"), await wsh.ok("receipt", "key", "dev"));
@@ -149,7 +149,7 @@ test("a line that an agent has offered and a person has run names both; one that
   await terminal.sees("echo of-$((40+2))");
   terminal.type("; echo more-$((40+3))\r");
   await terminal.sees(/^more-43/m);
-  await wsh.ok("wait", "offers", "prompt");
+  await wsh.prompt("offers");
   const both = await receipt();
   expect(statementOf(both).predicate).toMatchObject({
     command: "echo of-$((40+2)); echo more-$((40+3))",
@@ -159,7 +159,7 @@ test("a line that an agent has offered and a person has run names both; one that
   expect((await verify(both)).stdout).toContain('offered by the agent "claude", run by a person');
   terminal.type("echo own-$((40+4))\r");
   await terminal.sees(/^own-44/m);
-  await wsh.ok("wait", "offers", "prompt");
+  await wsh.prompt("offers");
   const own = await receipt();
   expect(statementOf(own).predicate).not.toHaveProperty("offered_by");
   expect((await verify(own)).stdout).toContain("typed by a person");

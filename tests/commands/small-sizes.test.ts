@@ -54,24 +54,24 @@ describe("a terminal of hardly a cell", () => {
   test("that attaches and detaches restores the earlier size", async () => {
     await using wsh = new Wsh();
     await wsh.session("squeezed", "--size", "100x30");
-    await wsh.ok("wait", "squeezed", "prompt");
+    await wsh.prompt("squeezed");
     await using person = await PersonTerminal.open(wsh, { cols: 10, rows: 2 });
     await person.run("wsh attach squeezed");
     await until("the session to follow", async () => (await wsh.list())[0]?.rows === 2);
-    await wsh.ok("exec", "squeezed", "--", "echo in here");
+    await wsh.exec("squeezed", "echo in here");
     await person.keys("C-\\", "C-\\");
     await until("the size before", async () => (await wsh.list())[0]?.cols === 100);
-    expect(await wsh.ok("exec", "squeezed", "--", "stty size")).toBe("30 100\n");
+    expect(await wsh.exec("squeezed", "stty size")).toBe("30 100\n");
   });
 
   test("that attaches and detaches keeps a usable size", async () => {
     await using wsh = new Wsh();
     await wsh.session("kept", "--size", "100x30");
-    await wsh.ok("wait", "kept", "prompt");
+    await wsh.prompt("kept");
     await using person = await PersonTerminal.open(wsh, { cols: 60, rows: 20 });
     await person.run("wsh attach kept");
     await until("the session to follow", async () => (await wsh.list())[0]?.cols === 60);
     await person.detach();
-    expect(await wsh.ok("exec", "kept", "--", "stty size")).toBe("20 60\n");
+    expect(await wsh.exec("kept", "stty size")).toBe("20 60\n");
   });
 });

@@ -67,7 +67,7 @@ describe("keys that ask", () => {
     const { pid: before } = (await panes("dev"))[0] ?? {};
     person.type("y");
     await until("another shell", async () => (await panes("dev"))[0]?.pid !== before);
-    expect(await wsh.ok("exec", "@1", "--", "jobs")).toBe("");
+    expect(await wsh.exec("@1", "jobs")).toBe("");
     await http.expect(200, http.delete(`/sessions/${pane}/pane`));
     // A shell at its prompt has nothing to lose.
     await http.post("/sessions/dev/panes", { focus: true });
@@ -208,9 +208,9 @@ test("--independent: a separate active window, pane and zoom, while the other pe
   await wsh.session("dev");
   await http.post("/sessions/dev/panes", {});
   await http.post("/sessions/dev/windows", { name: "logs" });
-  await wsh.ok("exec", "dev:0.0", "--", "echo one");
-  await wsh.ok("exec", "dev:0.1", "--", "echo two");
-  await wsh.ok("exec", "dev:logs", "--", "echo three");
+  await wsh.exec("dev:0.0", "echo one");
+  await wsh.exec("dev:0.1", "echo two");
+  await wsh.exec("dev:logs", "echo three");
   // The prompts after the commands are part of the picture that must not change.
   await wsh.shows("dev:0.0", /^one\n\$ ?$/m);
   await wsh.shows("dev:0.1", /^two\n\$ ?$/m);
@@ -259,7 +259,7 @@ test("--independent: each window has its viewer's size; one with both viewers ha
   await wsh.session("dev");
   await http.post("/sessions/dev/windows", { name: "logs", focus: false });
   await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: "$", rows: 24, cols: 80 });
-  const sizeIn = (window: string): Promise<string> => wsh.ok("exec", `dev:${window}`, "--", "stty size");
+  const sizeIn = (window: string): Promise<string> => wsh.exec(`dev:${window}`, "stty size");
   const are = (first: string, logs: string): Promise<unknown> =>
     until(
       `sizes ${first} and ${logs}`,

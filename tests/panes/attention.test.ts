@@ -26,7 +26,7 @@ describe("an attached terminal", () => {
     await wsh.ok("send", "dev:0", "printf '\\a'", "--enter");
     await shows(person, / 0:\S+!/);
     await until("the bell", () => bells(person) === 1);
-    await wsh.ok("exec", "dev:0", "--", "printf '\\a'; echo again");
+    await wsh.exec("dev:0", "printf '\\a'; echo again");
     person.type("echo meanwhile\r");
     await person.sees(/^meanwhile$/m);
     expect(bells(person)).toBe(1);

@@ -14,14 +14,14 @@ test("closing, respawning and killing report what ran there, and a key asks noth
   const split = async (command: string): Promise<string> => {
     const { body } = await http.post("/sessions/@1/panes", {});
     const { pane } = body as { pane: string };
-    await wsh.ok("exec", pane, "--", command);
+    await wsh.exec(pane, command);
     return pane;
   };
   // A process that continues without its terminal is not ended.
   const second = await split(`${BACKGROUND}; ${inBackground("nohup sleep 1002 >/dev/null 2>&1")}`);
   const background = { pane: second, program: "sleep", background: true };
   expect((await http.post(`/sessions/${second}/pane/respawn`, {})).body).toMatchObject({ ended: [background] });
-  await wsh.ok("exec", second, "--", BACKGROUND);
+  await wsh.exec(second, BACKGROUND);
   await wsh.ok("send", second, "--enter", "cat");
   await until("cat", async () => (await panes("dev")).some(({ program }) => program === "cat"));
   expect(await wsh.ok("pane", "close", second)).toBe(
@@ -34,7 +34,7 @@ test("closing, respawning and killing report what ran there, and a key asks noth
   await until("one pane", async () => (await panes("dev")).length === 1);
   expect(await wsh.ok("kill", "dev")).toBe("Session 'dev' killed.\n");
   const { pane_id: pane } = await wsh.session("last");
-  await wsh.ok("exec", "last", "--", BACKGROUND);
+  await wsh.exec("last", BACKGROUND);
   const { body } = await http.expect(200, http.delete("/sessions/last")).then((body) => ({ body }));
   expect(body).toEqual({ ended: [{ ...background, pane }] });
 });

@@ -299,7 +299,7 @@ describe("common complaints", () => {
     await wsh.session("dev");
     await using person = await EmulatorTerminal.attach(wsh, "dev");
     const line = (at: number) => `${at} ${"abcdefghij".repeat(6)}`;
-    await wsh.ok("exec", "dev", "--", `for i in $(seq 1 200); do echo "$i ${"abcdefghij".repeat(6)}"; done`);
+    await wsh.exec("dev", `for i in $(seq 1 200); do echo "$i ${"abcdefghij".repeat(6)}"; done`);
     await http.post("/sessions/dev/panes", { percent: 90, command: "while :; do seq 1 100000; done" });
     await until("a narrow pane", async () => ((await panes("dev"))[0]?.cols ?? 80) < 10);
     person.type("echo quick\r");

@@ -45,7 +45,7 @@ test("a view that is closed, or whose session ends, leaves its source running", 
     const view = (await panes("dev")).find((pane) => pane.view !== undefined);
     const ended = await end(`dev:0.${view?.index}`);
     expect(ended.status, JSON.stringify(ended.body)).toBeLessThan(300);
-    expect(await wsh.ok("exec", "shown", "--", "echo lives")).toBe("lives\n");
+    expect(await wsh.exec("shown", "echo lives")).toBe("lives\n");
   }
   expect((await wsh.list()).map(({ name }) => name)).toEqual(["shown"]);
 });
@@ -85,7 +85,7 @@ test("restart after the last pane has ended: the session continues with that pan
   await until("its end", async () => (await wsh.list()).length === 0);
   await wsh.ok("restart", "dev");
   expect((await wsh.list()).map(({ name, running }) => [name, running])).toEqual([["dev", true]]);
-  expect(await wsh.ok("exec", "dev", "--", "echo again")).toBe("again\n");
+  expect(await wsh.exec("dev", "echo again")).toBe("again\n");
   await http.post("/sessions/dev/panes", { focus: true });
   expect(await panes("dev")).toHaveLength(2);
   const [first] = await panes("dev");

@@ -28,13 +28,13 @@ async function facts({ wsh, panes }: All): Promise<string> {
 
 /** The session works: it answers, can be read, and a pane can be added and closed. */
 async function works({ wsh, http, panes }: All): Promise<void> {
-  expect(await wsh.ok("exec", "dev", "--", "echo in order")).toBe("in order\n");
+  expect(await wsh.exec("dev", "echo in order")).toBe("in order\n");
   expect(await wsh.screen("dev")).toContain("in order");
   const before = (await panes("dev")).length;
   const made = await http.post("/sessions/dev/panes", {});
   expect(made.status).toBe(201);
   const { pane } = made.body as { pane: string };
-  expect(await wsh.ok("exec", pane, "--", "echo of the new")).toBe("of the new\n");
+  expect(await wsh.exec(pane, "echo of the new")).toBe("of the new\n");
   expect(await http.send("DELETE", `/sessions/${pane}/pane`)).toMatchObject({ status: 200 });
   expect(await panes("dev")).toHaveLength(before);
 }
@@ -128,7 +128,7 @@ test("every byte arrives at a split, and the lines from before it can be read du
   await using all = await splitServer();
   const { wsh, http } = all;
   await wsh.session("dev");
-  await wsh.ok("exec", "dev", "--", "seq 1 3000");
+  await wsh.exec("dev", "seq 1 3000");
   await wsh.ok("send", "dev", "--enter", "seq 10001 40000; echo do''ne");
   const made = await Promise.all(
     Array.from({ length: 3 }, async () => (await http.post("/sessions/@1/panes", {})).body as { pane: string }),

@@ -22,7 +22,7 @@ test("an ambiguous window name is refused with the ids, and nothing is run or cl
   expect(body).toMatchObject({ error: { code: "invalid_request", hint: expect.stringContaining(two) } });
   expect(await panes("dev")).toHaveLength(3);
   await wsh.ok("window", "close", two);
-  expect(await wsh.ok("exec", "dev:logs", "--", "echo ran")).toBe("ran\n");
+  expect(await wsh.exec("dev:logs", "echo ran")).toBe("ran\n");
 });
 
 test("a window whose name contains a dot is found, and never mistaken for a pane", async () => {
@@ -50,10 +50,10 @@ test("a window is found by the name of its program, as long as none has it as it
   await made(wsh, "dev", "--name", "other", "--", "cat");
   const [{ windows = [] } = {}] = await wsh.list();
   const automatic = windows[0]?.name ?? "";
-  const ask = async () => (await wsh.ok("exec", `dev:${automatic}`, "--", "echo $WSH_PANE")).trim();
+  const ask = async () => (await wsh.exec(`dev:${automatic}`, "echo $WSH_PANE")).trim();
   expect(await ask()).toBe(first);
   const own = await made(wsh, "dev", "--name", automatic);
-  expect(await ask()).toBe((await wsh.ok("exec", own, "--", "echo $WSH_PANE")).trim());
+  expect(await ask()).toBe((await wsh.exec(own, "echo $WSH_PANE")).trim());
 });
 
 test("errors name the requested target, and an existing way", async () => {
@@ -88,7 +88,7 @@ test("exec in a pane that is killed names the pane, not the session, which conti
   const stderr = await new Response(running.stderr).text();
   expect(stderr).toContain(`pane '${pane}' of session 'dev'`);
   expect(stderr).not.toContain("the session was ended");
-  expect(await wsh.ok("exec", "dev", "--", "echo lives")).toBe("lives\n");
+  expect(await wsh.exec("dev", "echo lives")).toBe("lives\n");
 });
 
 async function made(wsh: Wsh, ...args: string[]): Promise<string> {

@@ -27,7 +27,7 @@ describe("a view of another session", () => {
     expect(await panes("one")).toHaveLength(2);
     expect(await http.send("DELETE", "/sessions/one:0.1/pane")).toMatchObject({ status: 200 });
     expect(await panes("one")).toHaveLength(1);
-    expect(await wsh.ok("exec", "two", "--", "echo alive")).toBe("alive\n");
+    expect(await wsh.exec("two", "echo alive")).toBe("alive\n");
   });
 
   test("is named by its index, since its id is the shown pane's", async () => {
@@ -37,7 +37,7 @@ describe("a view of another session", () => {
     expect((await panes("one"))[1]).toMatchObject({ id: two.pane_id, view: "two" });
     await wsh.ok("pane", "close", "one:0.1");
     expect(await panes("one")).toHaveLength(1);
-    expect(await wsh.ok("exec", "two", "--", "echo alive")).toBe("alive\n");
+    expect(await wsh.exec("two", "echo alive")).toBe("alive\n");
   });
 
   test("goes with its window, and with its session", async () => {
@@ -45,11 +45,11 @@ describe("a view of another session", () => {
     const { wsh, http } = all;
     await http.post("/sessions/one/windows", { view: "two", name: "other" });
     expect(await http.send("DELETE", "/sessions/one:other/window")).toMatchObject({ status: 200 });
-    expect(await wsh.ok("exec", "two", "--", "echo alive")).toBe("alive\n");
+    expect(await wsh.exec("two", "echo alive")).toBe("alive\n");
     await http.post("/sessions/one/panes", { view: "two" });
     await wsh.ok("kill", "one");
     await until("one session to be left", async () => (await wsh.list()).length === 1);
-    expect(await wsh.ok("exec", "two", "--", "echo alive")).toBe("alive\n");
+    expect(await wsh.exec("two", "echo alive")).toBe("alive\n");
   });
 
   test("is not restarted in its place: that would end another session's program", async () => {
@@ -105,7 +105,7 @@ describe("another session's panes", () => {
     expect(await http.post(`/sessions/${pane}/pane/move`, { to })).toMatchObject({ status: 200 });
     expect((await panes("two")).map(({ id }) => id)).toEqual([two.pane_id, pane]);
     expect(await panes("one")).toHaveLength(1);
-    expect(await wsh.ok("exec", pane, "--", "echo moved")).toBe("moved\n");
+    expect(await wsh.exec(pane, "echo moved")).toBe("moved\n");
   });
 
   test("do not exist for a token of one session", async () => {
@@ -143,7 +143,7 @@ test("a view of a session with several panes shows the pane that the session's n
   const echo = { command: "echo $WSH_PANE" };
   for (const target of [`dev:0.${view?.index}`, "shown"]) {
     expect((await http.post(`/sessions/${target}/exec`, echo)).body, target).toMatchObject({ output: own?.id });
-    expect(await wsh.ok("exec", target, "--", "echo $WSH_PANE")).toBe(`${own?.id}\n`);
+    expect(await wsh.exec(target, "echo $WSH_PANE")).toBe(`${own?.id}\n`);
   }
 });
 

@@ -86,7 +86,7 @@ describe("the palette", () => {
     const { wsh } = all;
     await wsh.session("dev");
     await wsh.session("build");
-    await wsh.ok("exec", "build", "--", "echo in build");
+    await wsh.exec("build", "echo in build");
     await using person = await opened(wsh, "dev");
     person.type("session.update session=bu");
     await person.sees(/^ build +session/m);
@@ -245,7 +245,7 @@ describe("the palette", () => {
     await using wsh = new Wsh({ config: '[keys]\n"P" = "view.command"\n"g" = "view.go session=other"\n' });
     await wsh.session("dev");
     await wsh.session("other");
-    await wsh.ok("exec", "other", "--", "echo in other");
+    await wsh.exec("other", "echo in other");
     await using person = await EmulatorTerminal.attach(wsh, "dev", { flags: ["--read-only"] });
     person.type(`${PREFIX}P`);
     await person.sees(/^ :/m);

@@ -90,9 +90,9 @@ describe("by calls", () => {
 
     person.type("echo person\r");
     await person.sees(/^person/m);
-    expect(await wsh.ok("exec", pane, "--", "echo agent")).toBe("agent\n");
-    expect(await wsh.ok("exec", "dev:0.1", "--", "echo by index")).toBe("by index\n");
-    expect(await wsh.ok("exec", "dev", "--", "echo oldest")).toBe("oldest\n");
+    expect(await wsh.exec(pane, "echo agent")).toBe("agent\n");
+    expect(await wsh.exec("dev:0.1", "echo by index")).toBe("by index\n");
+    expect(await wsh.exec("dev", "echo oldest")).toBe("oldest\n");
     expect(await wsh.screen(pane)).toContain("by index");
     expect(await wsh.screen(pane)).not.toContain("person");
     expect(await wsh.screen("dev")).toContain("person");
@@ -247,7 +247,7 @@ describe("by calls", () => {
     );
     expect((await panes("two")).map(({ id }) => id)).toContain(pane);
     expect(await panes("one")).toHaveLength(1);
-    expect(await wsh.ok("exec", pane, "--", "echo moved")).toBe("moved\n");
+    expect(await wsh.exec(pane, "echo moved")).toBe("moved\n");
     expect((await http.post("/sessions/one/panes", { view: "two" })).status).toBe(201);
     expect(await panes("one")).toMatchObject([{}, { view: "two" }]);
     await wsh.ok("kill", "two");

@@ -150,12 +150,12 @@ describe("the stream of a window", () => {
     const picture = new Picture();
     const options = { format: "plain", interval_ms: 1 } as const;
     await using _window = await client.subscribeWindow("dev", options, picture.hear);
-    await wsh.ok("exec", "dev", "--", "echo left");
+    await wsh.exec("dev", "echo left");
     await until("the program", () => /^left/m.test(picture.text));
     await using person = await EmulatorTerminal.attach(wsh, "dev");
     const made = (await http.post("/sessions/dev/panes", { title: "tests" })).body as { pane: string };
     await until("the split", () => /[│┃]/.test(picture.text));
-    await wsh.ok("exec", made.pane, "--", "echo right");
+    await wsh.exec(made.pane, "echo right");
     await until("the other pane", () => /[│┃]right/.test(picture.text));
     await until("what the person sees", async () => (await person.text()).trimEnd() === picture.text.trimEnd());
     const frame = picture.events.findLast((event) => "event" in event && event.event === "frame");
@@ -223,7 +223,7 @@ describe("the stream of a window", () => {
     const picture = new Picture();
     const options = { window: "logs", format: "plain", interval_ms: 1 } as const;
     await using _window = await client.subscribeWindow("dev", options, picture.hear);
-    await wsh.ok("exec", pane, "--", "echo hidden");
+    await wsh.exec(pane, "echo hidden");
     await until("the hidden window", () => picture.text.includes("hidden"));
     expect(await person.text()).not.toContain("hidden");
     const places = (text: string) =>
@@ -257,8 +257,8 @@ test("the streams of two panes are separate: each has its own program alone", as
   });
   const options = { events: ["lines"], format: "plain" } as const;
   await using _one = await client.subscribe("dev", options, (event) => void heard.one?.push(event));
-  await wsh.ok("exec", "dev:0.0", "--", "echo first");
-  await wsh.ok("exec", pane, "--", "echo second");
+  await wsh.exec("dev:0.0", "echo first");
+  await wsh.exec(pane, "echo second");
   await until("the first pane's line", () => JSON.stringify(heard.one).includes('"first"'));
   expect(JSON.stringify(heard.one)).not.toContain('"second"');
   await until("the second pane's bytes", () => raw.includes("second"));

@@ -13,7 +13,7 @@ describe("the switcher", () => {
     await using wsh = new Wsh();
     await wsh.session("alpha");
     await wsh.session("beta");
-    await wsh.ok("exec", "beta", "--", "echo in beta");
+    await wsh.exec("beta", "echo in beta");
     await using person = await EmulatorTerminal.attach(wsh, "alpha");
     person.type("echo in alpha\r");
     await person.sees(/^in alpha$/m);

@@ -93,14 +93,14 @@ describe("a new pane's program", () => {
     await using person = await EmulatorTerminal.attach(wsh, "dev", { env });
     const { pane } = (await http.post("/sessions/dev/panes", { env: { OF_PANE: "own" } })).body as { pane: string };
     const ask = 'echo "$WSH_SESSION $WSH_PANE $WSH_SERVER_NAME $OF_SESSION $OF_PANE $SSH_AUTH_SOCK $DISPLAY"';
-    expect(await wsh.ok("exec", pane, "--", ask)).toBe(`dev ${pane} t yes own /tmp/agent.of.person :7\n`);
-    expect(await wsh.ok("exec", pane, "--", 'echo "$WSH_SOCKET"')).toBe(`${wsh.instance.httpSocket}\n`);
+    expect(await wsh.exec(pane, ask)).toBe(`dev ${pane} t yes own /tmp/agent.of.person :7\n`);
+    expect(await wsh.exec(pane, 'echo "$WSH_SOCKET"')).toBe(`${wsh.instance.httpSocket}\n`);
     // A child finds its own pane.
     const cli = wsh
       .command()
       .map((word) => `'${word}'`)
       .join(" ");
-    const split = (await wsh.ok("exec", pane, "--", `${cli} split -- cat`)).trim();
+    const split = (await wsh.exec(pane, `${cli} split -- cat`)).trim();
     expect(split).toMatch(/^@\d+$/);
     await person.sees(/│/);
   });

@@ -16,15 +16,15 @@ test("a view follows a session that is renamed, freezes while it hangs, and clos
   const shown = await wsh.session("shown");
   await using person = await EmulatorTerminal.attach(wsh, "dev");
   expect((await http.post("/sessions/dev/panes", { view: "shown" })).status).toBe(201);
-  await wsh.ok("exec", "shown", "--", "echo first");
+  await wsh.exec("shown", "echo first");
   const right = async () => columns(await person.text(), 41);
   await until("the view", async () => /^first/m.test(await right()));
   await wsh.ok("rename", "shown", "other");
-  await wsh.ok("exec", "other", "--", "echo renamed");
+  await wsh.exec("other", "echo renamed");
   await until("the renamed session", async () => /^renamed/m.test(await right()));
   await until("its new name", async () => (await panes("dev"))[1]?.view === "other");
   expect(await wsh.ok("layout", "save", "dev", "-")).toContain('view = "other"');
-  await wsh.ok("exec", "other", "--", "printf '\\033]9;build is done\\007'");
+  await wsh.exec("other", "printf '\\033]9;build is done\\007'");
   await until("its notification", () => person.bytes.includes("\x1b]9;build is done\x07"));
 
   const process_ = hostOf(shown.pid);
@@ -35,7 +35,7 @@ test("a view follows a session that is renamed, freezes while it hangs, and clos
   expect((await http.post("/sessions/dev/panes", { direction: "down" })).status).toBe(201);
   await until("another pane", async () => (await panes("dev")).length === 3);
   process.kill(process_, "SIGCONT");
-  await wsh.ok("exec", "other", "--", "echo again");
+  await wsh.exec("other", "echo again");
   await until("the view again", async () => /^again/m.test(await right()));
   await wsh.ok("kill", "other");
   await until("the view to be gone", async () => (await panes("dev")).every(({ view }) => view === undefined));
@@ -58,7 +58,7 @@ test("a view of a session that hangs is closed at once, and a request about it i
   await wsh.ok("pane", "close", "dev:0.1");
   expect((await panes("dev")).length).toBe(1);
   process.kill(process_, "SIGCONT");
-  expect(await wsh.ok("exec", "shown", "--", "echo unharmed")).toBe("unharmed\n");
+  expect(await wsh.exec("shown", "echo unharmed")).toBe("unharmed\n");
 });
 
 test("a captured keyboard stays so through the first split, and is free when its holder is gone", async () => {
@@ -77,7 +77,7 @@ test("a captured keyboard stays so through the first split, and is free when its
   await person.sees(/^panel/m);
   expect((await http.get("/sessions/dev/input/mode")).body).toMatchObject({ mode: "capture" });
   person.type("not for the program");
-  expect(await wsh.ok("exec", "dev:0.0", "--", "echo quiet")).toBe("quiet\n");
+  expect(await wsh.exec("dev:0.0", "echo quiet")).toBe("quiet\n");
   socket.close();
   await until("the keyboard to be free", async () => {
     const { body } = await http.get("/sessions/dev/input/mode");
@@ -99,7 +99,7 @@ test("kill -9 of a pane's program closes that pane alone", async () => {
   const [, second] = await panes("dev");
   process.kill(second?.pid ?? Number.NaN, "SIGKILL");
   await until("one pane", async () => (await panes("dev")).length === 1);
-  expect(await wsh.ok("exec", "dev", "--", "echo lives")).toBe("lives\n");
+  expect(await wsh.exec("dev", "echo lives")).toBe("lives\n");
 });
 
 test("a view sizes its source only while it has no other viewer; it shows the part around the cursor", async () => {

@@ -128,7 +128,7 @@ test("a moved pane outlives its old process: although that is running again, and
   for (const to of ["one", "hidden"]) {
     const from = await wsh.session(`from-${to}`);
     await http.expect(201, http.post(`/sessions/${from.id}/windows`, {}));
-    await wsh.ok("exec", from.pane_id, "--", "cd /usr && echo mark-$((6 * 7))");
+    await wsh.exec(from.pane_id, "cd /usr && echo mark-$((6 * 7))");
     await wsh.ok("window", "move", `from-${to}:0`, to);
     moved.push(from.pane_id);
   }
@@ -148,5 +148,5 @@ test("a moved pane outlives its old process: although that is running again, and
   process.kill(fromHidden, "SIGKILL");
   const panes = async () => (await wsh.list()).find(({ name }) => name === "hidden")?.windows[1]?.panes ?? [];
   await until("a shell in its place", async () => (await panes()).some(({ id }) => id !== lost));
-  expect(await wsh.ok("exec", "hidden:1", "--", "pwd")).toBe("/usr\n");
+  expect(await wsh.exec("hidden:1", "pwd")).toBe("/usr\n");
 });

@@ -114,7 +114,7 @@ test("a bare name means the pane that has been in the session longest, wherever 
   await wsh.ok("pane", "move", older, "--to", "two");
   const named = async () => (await wsh.list()).find(({ name }) => name === "two")?.pane_id;
   expect(await named()).toBe(own);
-  expect(await wsh.ok("exec", "two", "--", "echo $WSH_PANE")).toBe(`${own}\n`);
+  expect(await wsh.exec("two", "echo $WSH_PANE")).toBe(`${own}\n`);
   expect(await wsh.ok("tmux", "display-message", "-p", "-t", "two", "#{session_path}")).toBe(`${wsh.dir}\n`);
   // Moves within the session count for nothing.
   await post(all, `${own}/pane/move`, {});
@@ -132,7 +132,7 @@ async function twoSessions(): Promise<{ all: All; moved: Made; last: string }> {
   const moved = await post(all, "one/windows", { name: "würk" });
   await post(all, `${moved.pane}/panes`, { direction: "down" });
   const { pane: last } = await post(all, `${moved.pane}/panes`, { direction: "right" });
-  await all.wsh.ok("exec", moved.pane, "--", "kept=here");
+  await all.wsh.exec(moved.pane, "kept=here");
   return { all, moved, last };
 }
 
@@ -141,8 +141,8 @@ test("sessions that have exchanged their only windows are used by name as before
   const { wsh } = all;
   for (const name of ["one", "two"]) await wsh.ok("exec", await wsh.session(name).then(() => name), "--", `me=${name}`);
   await wsh.ok("window", "swap", "one:0", "two:0");
-  expect(await wsh.ok("exec", "one", "--", "echo $me")).toBe("two\n");
-  expect(await wsh.ok("exec", "two:0", "--", "echo $me")).toBe("one\n");
+  expect(await wsh.exec("one", "echo $me")).toBe("two\n");
+  expect(await wsh.exec("two:0", "echo $me")).toBe("one\n");
   expect(await wsh.ok("screen", "one")).toContain("echo $me");
   expect((await wsh.run("window", "move", "one:0", "")).stderr).toContain("'' is not a session");
 });
@@ -154,15 +154,15 @@ test("a window that came from another session is restored with its session, and 
   await wsh.session("two");
   const [, taker = 0] = wsh.hosts();
   const { window, pane } = await post(all, "one/windows", { name: "moved" });
-  await wsh.ok("exec", pane, "--", "here=1; echo mark");
+  await wsh.exec(pane, "here=1; echo mark");
   process.kill(taker, "SIGSTOP");
   expect((await wsh.run("window", "move", window, "two")).code).toBe(1);
   process.kill(taker, "SIGCONT");
   // Longer than a pane without a session may live.
   await Bun.sleep(2_500);
-  expect(await wsh.ok("exec", pane, "--", "echo $here")).toBe("1\n");
+  expect(await wsh.exec(pane, "echo $here")).toBe("1\n");
   await wsh.ok("window", "move", window, "two");
-  await wsh.ok("exec", pane, "--", "cd /usr");
+  await wsh.exec(pane, "cd /usr");
   const parts = `${wsh.instance.stateDir}/t.checkpoints`;
   const kept = () =>
     fs.readdirSync(parts, { recursive: true }).some((each) => `${each}`.includes(`p${pane.slice(1)}.`));
@@ -185,15 +185,15 @@ describe("to another session", () => {
     expect(there.one).toEqual((before.one ?? []).slice(0, 1));
     expect(there.two?.[1]?.slice(2)).toBe(before.one?.[1]?.slice(2));
     expect(there.two?.[1]).toStartWith("5 ");
-    expect(await wsh.ok("exec", moved.pane, "--", "echo $kept")).toBe("here\n");
-    expect(await wsh.ok("exec", "two:würk.2", "--", "echo by name")).toBe("by name\n");
+    expect(await wsh.exec(moved.pane, "echo $kept")).toBe("here\n");
+    expect(await wsh.exec("two:würk.2", "echo by name")).toBe("by name\n");
     await wsh.ok("tmux", "move-window", "-d", "-s", moved.window.replace("w", ""), "-t", "one:1");
     expect(await facts(all)).toEqual(before);
     await wsh.ok("window", "close", "one:0");
     await wsh.ok("window", "move", "one:", "two");
     await until("the session to be gone", async () => (await wsh.list()).length === 1);
     expect((await facts(all)).two?.[1]?.slice(2).replace("*", "")).toBe(before.one?.[1]?.slice(2));
-    expect(await wsh.ok("exec", last, "--", "echo alive")).toBe("alive\n");
+    expect(await wsh.exec(last, "echo alive")).toBe("alive\n");
   });
 
   test("in exchange for one of that session", async () => {
@@ -206,7 +206,7 @@ describe("to another session", () => {
     expect(body(after.one?.[1])).toBe(body(before.two?.[0]));
     expect(body(after.two?.[0])).toBe(body(before.one?.[1]));
     expect(after.two?.[0]).toStartWith(`0 ${moved.window}*`);
-    expect(await all.wsh.ok("exec", "two", "--", "echo $kept")).toBe("here\n");
+    expect(await all.wsh.exec("two", "echo $kept")).toBe("here\n");
     await all.wsh.ok("window", "swap", moved.window, "one:1");
     expect(await facts(all)).toEqual(before);
   });
@@ -231,7 +231,7 @@ describe("to another session", () => {
     }
     await wsh.ok("window", "close", window);
     await wsh.ok("window", "move", moved.window, "two");
-    expect(await wsh.ok("exec", last, "--", "echo shown")).toBe("shown\n");
+    expect(await wsh.exec(last, "echo shown")).toBe("shown\n");
   });
 
   test.if(process.platform === "linux")("or not at all: the other process dies, or has no descriptors", async () => {
@@ -253,7 +253,7 @@ describe("to another session", () => {
     process.kill(two, "SIGKILL");
     expect((await swapping).status).toBeGreaterThanOrEqual(400);
     expect((await facts(all)).one).toEqual(one);
-    expect(await wsh.ok("exec", last, "--", "echo in order")).toBe("in order\n");
+    expect(await wsh.exec(last, "echo in order")).toBe("in order\n");
   });
 
   test("two sessions that exchange windows at the same time do not deadlock", async () => {

@@ -41,7 +41,7 @@ describe("an editor in bash, attached at the end of .bashrc", () => {
   test("reports the content of its line, and discards it on request", async () => {
     await using wsh = await session();
     await exec(wsh, "true");
-    await wsh.ok("send", "s", "half of");
+    await wsh.type("s", "half of");
     await wsh.shows("s", "half of");
     expect((await wsh.run("exec", "s", "--", "echo hi")).stderr).toContain("contains 'half of'");
     expect(await wsh.ok("exec", "s", "--clear-line", "--", "echo hi")).toBe("hi\n");

@@ -44,7 +44,7 @@ for (const [shell, { file, own }] of Object.entries(shells)) {
     });
     await mcp.ok("send", shell, "--keys", "Ctrl+U");
     await mcp.ok("run", shell, own);
-    const [{ exit_code } = { exit_code: null }] = JSON.parse(await mcp.ok("commands", shell, "--json")).slice(-1);
+    const [{ exit_code } = { exit_code: null }] = (await mcp.commands(shell)).slice(-1);
     expect(exit_code).toBe(0);
     await mcp.ok("run", shell, "echo person 2");
     await exec("sleep 1000 # agent 5", { background: true });
@@ -80,7 +80,7 @@ testWith("bash")(
     const set = (whose: string) => fs.writeFileSync(config, `exec_history = "${whose}"\nagents_may = "everything"\n`);
     set("none");
     await mcp.session("none");
-    await mcp.ok("exec", "none", "--", "echo hidden");
+    await mcp.exec("none", "echo hidden");
     set("all");
     await mcp.session("all");
     await call(agent, "wsh_exec", { session: "all", command: "echo shown" });

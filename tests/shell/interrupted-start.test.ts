@@ -45,7 +45,7 @@ test("bash: records are exact where its prompts go to a file, which gets no secr
   await wsh.ok("send", "s", "echo one''more; (exit 3)", "--enter");
   await wsh.shows("s", "onemore");
   expect(await exec(wsh, "echo two; (exit 4)")).toMatchObject({ exit_code: 4, output: "two" });
-  expect(JSON.parse(await wsh.ok("commands", "s", "--json")).slice(1)).toMatchObject([
+  expect((await wsh.commands("s")).slice(1)).toMatchObject([
     { command: "echo one''more; (exit 3)", exit_code: 3, output_lines: 1 },
     { command: "echo two; (exit 4)", exit_code: 4, output_lines: 1 },
   ]);

@@ -41,7 +41,7 @@ describe("no program finds the secret:", () => {
       expect(files()).toEqual([]);
       await wsh.ok("restart", "s");
       expect(JSON.parse(await wsh.ok("exec", "s", "--json", "--", "echo hi"))).toMatchObject({ output: "hi" });
-      const [record] = JSON.parse(await wsh.ok("commands", "s", "--json"));
+      const [record] = await wsh.commands("s");
       expect(record).toMatchObject({ verified: true });
       expect(files()).toEqual([]);
     });

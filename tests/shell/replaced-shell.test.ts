@@ -39,12 +39,12 @@ describe("a shell that is replaced", () => {
       `by '${typed}': its record ends, its prompt is one, exec says why not`,
       async () => {
         await using wsh = await session(String.raw`. ~/.bashrc; PS0='\e]133;C\e\\'`);
-        await wsh.ok("exec", "s", "--", "echo hi");
+        await wsh.exec("s", "echo hi");
         fs.writeFileSync(join(wsh.dir, "home/.bash_profile"), "PS1='again '\n");
         await wsh.ok("send", "s", "--enter", typed);
         const records = await until("end of the record", async () => {
-          const all = JSON.parse(await wsh.ok("commands", "s", "--json"));
-          return all.length === 2 && all[1].state !== "running" ? all : null;
+          const all = await wsh.commands("s");
+          return all.length === 2 && all[1]?.state !== "running" ? all : null;
         });
         expect(records[1]).toMatchObject({ command: typed, state: "replaced", exit_code: null });
         expect(JSON.parse(await wsh.ok("wait", "s", "--json", "prompt")).decided_by).toBe("prompt");
@@ -60,14 +60,14 @@ describe("a shell that is replaced", () => {
     expect(replaced).toMatchObject({ state: "replaced", exit_code: null });
     const script = join(wsh.dir, "script.zsh");
     fs.writeFileSync(script, await wsh.ok("shell-integration", "zsh"));
-    await wsh.ok("wait", "s", "prompt");
+    await wsh.prompt("s");
     await wsh.ok("send", "s", "--enter", `. ${script}`);
     const ran = await until("exec", async () => {
       const { stdout, code } = await wsh.run("exec", "s", "--json", "--", "print -r -- HI; (exit 7)");
       return code === 7 ? JSON.parse(stdout) : null;
     });
     expect(ran).toMatchObject({ output: "HI", exit_code: 7 });
-    expect(JSON.parse(await wsh.ok("commands", "s", "--json")).at(-1)).toMatchObject({ verified: false });
+    expect((await wsh.commands("s")).at(-1)).toMatchObject({ verified: false });
   });
 
   for (const [login, program, reason] of [
@@ -90,8 +90,8 @@ describe("startup files that ask", () => {
     const waited = JSON.parse(await wsh.ok("wait", "s", "--json"));
     expect(waited.decided_by).toBe("waiting_for_input");
     expect(await refusal(wsh)).toMatch(/not reached its first prompt: 'bash' is running \(waiting_for_input/);
-    await wsh.ok("send", "s", "y");
-    await wsh.ok("wait", "s", "prompt");
-    expect(await wsh.ok("exec", "s", "--", "echo answer $answer")).toBe("answer y\n");
+    await wsh.type("s", "y");
+    await wsh.prompt("s");
+    expect(await wsh.exec("s", "echo answer $answer")).toBe("answer y\n");
   });
 });

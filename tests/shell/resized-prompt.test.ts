@@ -24,8 +24,8 @@ describe.each(["zsh", "fish"] as const)("a long line at the prompt of %s", (shel
       fs.mkdirSync(join(config, ".."), { recursive: true });
       fs.writeFileSync(config, `${setUp}\n`);
       await wsh.session("s", "--shell", pathOf(shell) ?? "");
-      await wsh.ok("exec", "s", "--", "echo above");
-      await wsh.ok("send", "s", `echo ${words}`);
+      await wsh.exec("s", "echo above");
+      await wsh.type("s", `echo ${words}`);
       const shown = async (): Promise<string> => letters(await wsh.ok("screen", "s"));
       const line = letters(`echo ${words}`);
       await until("the line", async () => (await shown()).includes(line));

@@ -19,12 +19,12 @@ describe("a running shell", () => {
     testWith(shell)(`${shell} takes the next terminal's variables at its prompt`, async () => {
       await wsh.session(shell, "--shell", shell);
       const own = shell === "fish" ? "set -gx KRB5CCNAME mine" : "export KRB5CCNAME=mine";
-      await wsh.ok("exec", shell, "--", own);
+      await wsh.exec(shell, own);
       const ask = 'echo "<$SSH_AUTH_SOCK|$DISPLAY|$KRB5CCNAME>"';
       const said = async (): Promise<string> => {
         // Its prompt comes first.
         await wsh.run("exec", shell, "--", "true");
-        return (await wsh.ok("exec", shell, "--", ask)).trim();
+        return (await wsh.exec(shell, ask)).trim();
       };
       expect(await said()).toBe("<|:0|mine>");
       const quoted = "/tmp/it's $(touch pwned) \\ here";

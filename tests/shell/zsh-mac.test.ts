@@ -99,10 +99,8 @@ describe("zsh as macOS sets it up", () => {
   test("a restart reads them again", async () => {
     await using wsh = new Wsh({ env: environment });
     await session(wsh);
-    await wsh.ok("exec", "one", "--", "true");
+    await wsh.exec("one", "true");
     await wsh.ok("restart", "one");
-    expect(await wsh.ok("exec", "one", "--", "print -r -- $path[1] $options[combiningchars]")).toBe(
-      "/usr/local/bin on\n",
-    );
+    expect(await wsh.exec("one", "print -r -- $path[1] $options[combiningchars]")).toBe("/usr/local/bin on\n");
   });
 });

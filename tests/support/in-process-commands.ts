@@ -1,10 +1,11 @@
-/** The functions of commands that tests call often, without their processes: screen, list, new, exec, send. */
+/** The functions of commands that tests call often, without their processes: screen, list, new, and the operations. */
 import { resolve } from "node:path";
 import { parseSize } from "../../src/cli/commands/resize.ts";
 import { cliCaller, SessionClient } from "../../src/cli/session/client.ts";
 import { asJson, findAll, isEnded } from "../../src/cli/session/session-list.ts";
 import type { Instance } from "../../src/instance/paths.ts";
 import { sessionSpecOf, startSessionProcess } from "../../src/launch/session-process.ts";
+import type { OperationInput, OperationNameOf, OperationOutput } from "../../src/operations/table.ts";
 import { visibleRendered } from "../../src/protocol/harmless-text.ts";
 import { parsePlace, parseTarget } from "../../src/protocol/names.ts";
 import { ownerOf } from "../../src/protocol/owner.ts";
@@ -106,16 +107,13 @@ export async function startHere(
   return (await startSessionProcess(instance, spec, { env, command })).info as SessionInfo;
 }
 
-/** Runs a command at a session's prompt, as `wsh exec` does, and returns its output. It must succeed. */
-export async function execHere(instance: Instance, name: string, command: string): Promise<string> {
-  using session = await SessionClient.open(instance, name);
-  const { exit_code, output } = await session.call("exec", { command });
-  if (exit_code !== 0) throw new Error(`'${command}' in session ${name} ended with ${exit_code}: ${output}`);
-  return output === "" ? "" : `${output}\n`;
-}
-
-/** Types a line and Enter, as `wsh send NAME LINE --enter` does. */
-export async function enterHere(instance: Instance, name: string, line: string): Promise<void> {
-  using session = await SessionClient.open(instance, name);
-  await session.call("input.send", { data: line, submit: true });
+/** An operation of a session, asked of its process. */
+export async function callHere<N extends OperationNameOf<"pane" | "session" | "layout">>(
+  instance: Instance,
+  session: string,
+  operation: N,
+  input: OperationInput<N>,
+): Promise<OperationOutput<N>> {
+  using client = await SessionClient.open(instance, session);
+  return await client.call(operation, input);
 }

@@ -130,7 +130,7 @@ export class Gateway extends Wsh {
     return response.json();
   }
 
-  async type(session: string, text: string): Promise<void> {
+  override async type(session: string, text: string): Promise<void> {
     await this.unix(`/sessions/${session}/input`, { method: "POST", body: text });
   }
 

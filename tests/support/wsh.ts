@@ -7,11 +7,12 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { type Instance, resolveInstance } from "../../src/instance/paths.ts";
+import type { OperationInput, OperationNameOf, OperationOutput } from "../../src/operations/table.ts";
 import type { Intervals } from "../../src/platform/intervals.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { prepareFish } from "./fish-home.ts";
 import type { ScreenLook } from "./in-process-commands.ts";
-import { until } from "./until.ts";
+import { PATIENCE_MS, until } from "./until.ts";
 import { program } from "./wsh-program.ts";
 
 export interface WshOptions {
@@ -120,14 +121,41 @@ export class Wsh implements AsyncDisposable {
     return (await startHere(this, name, args)) ?? JSON.parse(await this.ok("new", name, "--json", ...args));
   }
 
-  /** The output of a command at a session's prompt, as of `wsh exec` without that command; it must succeed. */
-  async exec(name: string, command: string): Promise<string> {
-    return (await import("./in-process-commands.ts")).execHere(this.instance, name, command);
+  /** An operation of a session, without a process of `wsh`: as HTTP, but without a server. */
+  async call<N extends OperationNameOf<"pane" | "session" | "layout">>(
+    session: string,
+    operation: N,
+    input: OperationInput<N>,
+  ): Promise<OperationOutput<N>> {
+    return (await import("./in-process-commands.ts")).callHere(this.instance, session, operation, input);
   }
 
-  /** Types a line and Enter into a session, as `wsh send` without that command. */
-  async enter(name: string, line: string): Promise<void> {
-    await (await import("./in-process-commands.ts")).enterHere(this.instance, name, line);
+  /** Runs a command that must succeed at a session's prompt. @returns its output, as `wsh exec` prints it */
+  async exec(session: string, command: string): Promise<string> {
+    const { output, exit_code, state } = await this.call(session, "exec", { command, max_wait_ms: PATIENCE_MS });
+    if (exit_code !== 0) throw new Error(`'${command}' in ${session}: ${state}, exit code ${exit_code}: ${output}`);
+    return output === "" ? "" : `${output}\n`;
+  }
+
+  /** Waits until a session's shell is at its prompt. */
+  async prompt(session: string): Promise<void> {
+    const { decided_by } = await this.call(session, "wait", { any_of: ["prompt"], max_wait_ms: PATIENCE_MS });
+    if (decided_by !== "prompt") throw new Error(`no prompt in ${session}, but ${decided_by}`);
+  }
+
+  /** Types a line and Enter into a session, as `wsh send` does. */
+  async enter(session: string, data: string): Promise<void> {
+    await this.call(session, "input.send", { data, submit: true });
+  }
+
+  /** Types text into a session. */
+  async type(session: string, data: string): Promise<void> {
+    await this.call(session, "input.send", { data });
+  }
+
+  /** The records of a session's commands. */
+  commands(session: string): Promise<OperationOutput<"commands.list">> {
+    return this.call(session, "commands.list", {});
   }
 
   /** As `wsh list --json` prints them; without a command unless there are options. */

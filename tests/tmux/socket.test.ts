@@ -81,7 +81,7 @@ const env = { WSH_TMUX: "on" };
 
 /** TMUX as the programs of a session have it. */
 async function tmuxOf(wsh: Wsh, session: string): Promise<Record<string, string>> {
-  const said = await wsh.ok("exec", session, "--", "env");
+  const said = await wsh.exec(session, "env");
   return Object.fromEntries(
     [...said.matchAll(/^(TMUX\w*|WSH_TMUX_BIN)=(.*)$/gm)].map(([, name, value]) => [name, value]),
   );
