@@ -26,8 +26,7 @@ for (const shell of ["bash", "zsh", "fish"]) {
   test.skipIf(isMissing(shell))(`in ${shell}`, async () => {
     await mcp.session(shell, "--shell", shell);
     await mcp.run("exec", shell, "--", `cat ${file}`);
-    const commands = await mcp.commands(shell);
-    const id = commands.at(-1)?.id;
+    const id = (await mcp.commands(shell)).at(-1)?.id ?? 0;
     const printed = Bun.spawnSync(mcp.command("output", shell, "--command", String(id), "--raw"), { env: mcp.env });
     const answer = await (await mcp.fetch(`/sessions/${shell}/commands/${id}/output?raw=true`)).json();
     const { value } = await call(client, "wsh_get_output", { session: shell, command_id: id, raw: true });
