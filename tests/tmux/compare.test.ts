@@ -2,7 +2,7 @@
  * tmux 3.3a and `wsh tmux` get the same command lines and formats in the same state, and print and return the same
  * except for a list of differences. All of it with WSH_TEST_FULL; some lines in each run of the tests.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { tmuxPlaces } from "../../src/instance/paths.ts";
@@ -135,15 +135,10 @@ function printing(all: readonly string[]): string[] {
 }
 
 describe.skipIf(version !== "tmux 3.3a")("as tmux 3.3a", () => {
-  let both: Both;
-  beforeAll(async () => {
-    both = await Both.start();
-  });
-  afterAll(() => both[Symbol.asyncDispose]());
-
   test(
     "formats and command lines that change nothing",
     async () => {
+      await using both = await Both.start();
       const { tmux, wsh } = await both.settled(printing(formats));
       expect(wsh.stdout.split("\n")).toEqual(tmux.stdout.split("\n"));
       const found: string[] = [];
@@ -158,6 +153,7 @@ describe.skipIf(version !== "tmux 3.3a")("as tmux 3.3a", () => {
   );
 
   test("the calls of tmuxp and tmuxinator give the same windows, panes, layouts and focus", async () => {
+    await using both = await Both.start();
     await both.ask(["set-option", "-g", "default-command", "cat"]);
     for (const [name, calls] of Object.entries(loaders)) if (isFull || name !== REPEATED) await both.load(calls);
     const shown = (text: string) =>
