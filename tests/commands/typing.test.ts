@@ -12,7 +12,7 @@ import { Wsh } from "../support/wsh.ts";
 
 const isFull = process.env.WSH_TEST_FULL === "1";
 /** Tries of the property for each shell. */
-const TRIES = isFull ? 300 : 12;
+const TRIES = isFull ? 300 : 8;
 setDefaultTimeout(isFull ? 300_000 : 60_000);
 const shells = ["bash", "zsh", "fish"].filter((shell) => !isMissing(shell));
 

@@ -12,7 +12,7 @@ import { seededRandom } from "../support/terminals/outer-screen.ts";
 import { until } from "../support/until.ts";
 import { hostOf } from "../support/wsh.ts";
 
-const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (process.env.WSH_TEST_FULL === "1" ? 120 : 6));
+const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (process.env.WSH_TEST_FULL === "1" ? 120 : 3));
 const SEED = Number(process.env.WSH_WALK_SEED ?? Date.now() % 1_000_000);
 /** Panes beyond which the walk only closes some. */
 const MANY = 7;
