@@ -99,7 +99,7 @@ test("a question is not answered, and a person's half-typed text is not sent", a
   await wsh.type("typed", "my own");
   await wsh.shows("typed", "> my own");
   expect((await prompt("typed", "go on")).stderr).toContain("my own");
-  await wsh.ok("send", "typed", "--keys", "Ctrl+U");
+  await wsh.call("typed", "input.send", { keys: ["Ctrl+U"] });
   await wsh.shows("typed", "> Type here");
   expect(await prompt("typed", "go on")).toMatchObject({ delivered: "hook" });
   await prompt("asks", "go on");

@@ -170,11 +170,11 @@ daemon_auto_start = false
     async () => (await wsh.screen("codex")).includes("hooks are new or changed"),
     PATIENCE_MS,
   );
-  await wsh.ok("send", "codex", "--keys", "ArrowDown", "Enter");
+  await wsh.call("codex", "input.send", { keys: ["ArrowDown", "Enter"] });
   await until("its prompt", async () => (await wsh.screen("codex")).includes("Ask Codex"), PATIENCE_MS);
   await wsh.type("codex", "hi");
   await until("the text", async () => /› hi/.test(await wsh.screen("codex")), PATIENCE_MS);
-  await wsh.ok("send", "codex", "--keys", "Enter");
+  await wsh.call("codex", "input.send", { keys: ["Enter"] });
   expect(await agent("codex", ({ state }) => state === "done")).toMatchObject({ name: "codex", source: "hook" });
 });
 

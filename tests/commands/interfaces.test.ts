@@ -177,7 +177,6 @@ const cases: readonly Case[] = [
     command: "seq 50",
     more: { tail: 2 },
     expected: { output: expect.stringContaining("49\n50"), total_lines: 50 },
-    alone: true,
   },
   {
     name: "a command that asks at the end of the wait",

@@ -35,13 +35,16 @@ beforeAll(async () => {
 afterAll(() => wsh[Symbol.asyncDispose]());
 
 test("a line, several lines as one paste, and two callers at a time", async () => {
-  await wsh.ok("send", "dev", "--enter", "one line");
+  await wsh.call("dev", "input.send", { data: "one line", submit: true });
   await wsh.shows("dev", 'submitted "one line"');
   await wsh.ok("run", "dev", "--idle", "1", "ran");
   await wsh.shows("dev", 'submitted "ran"');
-  await wsh.ok("send", "dev", "--enter", "first\nsecond");
+  await wsh.call("dev", "input.send", { data: "first\nsecond", submit: true });
   await wsh.shows("dev", 'submitted "\\u001b[200~first\\nsecond\\u001b[201~"');
-  await Promise.all([wsh.ok("send", "dev", "--enter", "left"), wsh.ok("send", "dev", "--enter", "right")]);
+  await Promise.all([
+    wsh.call("dev", "input.send", { data: "left", submit: true }),
+    wsh.call("dev", "input.send", { data: "right", submit: true }),
+  ]);
   await wsh.shows("dev", 'submitted "left"');
   expect(await wsh.shows("dev", 'submitted "right"')).toContain("submitted");
 });

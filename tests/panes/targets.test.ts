@@ -133,7 +133,7 @@ describe("keep_after_exit", () => {
     await wsh.session("dev");
     const { pane } = (await http.post("/sessions/dev/panes", { command: "cat" })).body as { pane: string };
     await wsh.ok("pane", "keep", pane, "on");
-    await wsh.ok("send", pane, "--keys", "Ctrl+D");
+    await wsh.call(pane, "input.send", { keys: ["Ctrl+D"] });
     await until("its end", async () =>
       (await panes("dev")).some(({ id, exit_code }) => id === pane && exit_code === 0),
     );

@@ -29,7 +29,10 @@ describe.each([
     await wsh.session("one");
     await wsh.shows("one", /^\$ *$/m);
     const asked = 'shopt -q login_shell && echo "login=yes profile=$profile_was_read env=[$ENV] $SHELLOPTS"';
-    await wsh.ok("send", "one", "--enter", `${asked}; set | grep -c __wsh; env | grep -c WSH_SHELL`);
+    await wsh.call("one", "input.send", {
+      data: `${asked}; set | grep -c __wsh; env | grep -c WSH_SHELL`,
+      submit: true,
+    });
     const screen = await wsh.shows("one", /login=yes profile=yes env=\[\] [\s\S]*\n0\n0\n/);
     expect(screen).not.toContain("posix");
   });
@@ -69,7 +72,10 @@ describe.each([
     fs.writeFileSync(script, portableScript("bash"));
     await wsh.session("one");
     await wsh.shows("one", /^\$ *$/m);
-    await wsh.ok("send", "one", "--enter", `. ${script}; echo "status=$? PS1=[$PS1] [$PROMPT_COMMAND] [$PS0]"`);
+    await wsh.call("one", "input.send", {
+      data: `. ${script}; echo "status=$? PS1=[$PS1] [$PROMPT_COMMAND] [$PS0]"`,
+      submit: true,
+    });
     const screen = await wsh.shows("one", /status=0 PS1=\[\$ \] \[\] \[\]/);
     expect(screen).not.toMatch(/error|unexpected|bad |syntax/i);
     await until("the shell to be at its prompt", async () => /^\$ *$/m.test(await wsh.screen("one")));

@@ -37,12 +37,12 @@ for (const [shell, { file, own }] of Object.entries(shells)) {
     await call(agent, "wsh_run_command", { session: shell, input: "echo agent 3", submit: true });
     // A line without a command leaves nothing behind, either.
     expect((await exec("echo agent 4 ) ;;")).exit_code).not.toBe(0);
-    await mcp.ok("send", shell, "--keys", "Up");
+    await mcp.call(shell, "input.send", { keys: ["Up"] });
     await until("the newest line of the history", async () => {
       const [last = ""] = (await mcp.ok("screen", shell)).trimEnd().split("\n").slice(-1);
       return /person 1$/.test(last.trimEnd()) || null;
     });
-    await mcp.ok("send", shell, "--keys", "Ctrl+U");
+    await mcp.call(shell, "input.send", { keys: ["Ctrl+U"] });
     await mcp.ok("run", shell, own);
     const [{ exit_code } = { exit_code: null }] = (await mcp.commands(shell)).slice(-1);
     expect(exit_code).toBe(0);

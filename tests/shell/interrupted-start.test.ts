@@ -28,7 +28,7 @@ describe.each([
     );
     await wsh.session("s", "--shell", shell);
     await wsh.shows("s", "starting");
-    await wsh.ok("send", "s", "--keys", "C-c");
+    await wsh.call("s", "input.send", { keys: ["C-c"] });
     const result = await exec(wsh, "echo hi");
     expect(result).toMatchObject({ state: "finished", exit_code: 0, output: "hi" });
     expect(result).not.toHaveProperty("verified");
@@ -42,14 +42,14 @@ test("bash: records are exact where its prompts go to a file, which gets no secr
   await using wsh = new Wsh();
   await wsh.session("s");
   expect(await exec(wsh, "exec 2>errors")).toMatchObject({ exit_code: 0, output: "" });
-  await wsh.ok("send", "s", "echo one''more; (exit 3)", "--enter");
+  await wsh.call("s", "input.send", { data: "echo one''more; (exit 3)", submit: true });
   await wsh.shows("s", "onemore");
   expect(await exec(wsh, "echo two; (exit 4)")).toMatchObject({ exit_code: 4, output: "two" });
   expect((await wsh.commands("s")).slice(1)).toMatchObject([
     { command: "echo one''more; (exit 3)", exit_code: 3, output_lines: 1 },
     { command: "echo two; (exit 4)", exit_code: 4, output_lines: 1 },
   ]);
-  await wsh.ok("send", "s", "exec 2>/dev/tty", "--enter");
+  await wsh.call("s", "input.send", { data: "exec 2>/dev/tty", submit: true });
   const back = await exec(wsh, "echo back; (exit 4)");
   expect(back).toMatchObject({ exit_code: 4, output: "back" });
   expect(back).not.toHaveProperty("verified");
