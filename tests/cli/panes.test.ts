@@ -249,7 +249,7 @@ command = "sleep 100"
       return found[0]?.panes[1]?.exit_code === 0 ? found : null;
     });
     expect(first?.panes[1]).toMatchObject({ title: "jobs", command: "true" });
-    await wsh.call(`${second?.id}`, "input.send", { data: "sleep 1000", submit: true });
+    await wsh.enter(`${second?.id}`, "sleep 1000");
     await until("a name after the program", async () => (await windows("again"))[1]?.name === "sleep");
   });
 

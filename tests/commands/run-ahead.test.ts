@@ -21,7 +21,7 @@ describe.each(["bash", "zsh", "fish"])("in %s", (shell) => {
   test.skipIf(isMissing(shell))("an earlier submitted command is not its own", async () => {
     await wsh.session(shell, "--shell", shell);
     for (const before of [["sleep 0.3; sh -c 'exit 7'"], ["sleep 0.3; sh -c 'exit 7'", "sh -c 'exit 8'"]]) {
-      for (const line of before) await wsh.call(shell, "input.send", { data: line, submit: true });
+      for (const line of before) await wsh.enter(shell, line);
       const ran = JSON.parse(await wsh.ok("run", shell, "echo MINE", "--json"));
       expect(ran).toMatchObject({ exit_code: 0, output: "MINE", decided_by: "command_finished" });
     }

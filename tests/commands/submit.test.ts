@@ -35,16 +35,13 @@ beforeAll(async () => {
 afterAll(() => wsh[Symbol.asyncDispose]());
 
 test("a line, several lines as one paste, and two callers at a time", async () => {
-  await wsh.call("dev", "input.send", { data: "one line", submit: true });
+  await wsh.enter("dev", "one line");
   await wsh.shows("dev", 'submitted "one line"');
   await wsh.ok("run", "dev", "--idle", "1", "ran");
   await wsh.shows("dev", 'submitted "ran"');
-  await wsh.call("dev", "input.send", { data: "first\nsecond", submit: true });
+  await wsh.enter("dev", "first\nsecond");
   await wsh.shows("dev", 'submitted "\\u001b[200~first\\nsecond\\u001b[201~"');
-  await Promise.all([
-    wsh.call("dev", "input.send", { data: "left", submit: true }),
-    wsh.call("dev", "input.send", { data: "right", submit: true }),
-  ]);
+  await Promise.all([wsh.enter("dev", "left"), wsh.enter("dev", "right")]);
   await wsh.shows("dev", 'submitted "left"');
   expect(await wsh.shows("dev", 'submitted "right"')).toContain("submitted");
 });

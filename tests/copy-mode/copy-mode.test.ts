@@ -18,7 +18,7 @@ describe("copy mode", () => {
     person.type("g");
     const oldest = await person.sees(/^1$/m);
     expect(oldest).toMatch(/^22$/m);
-    await wsh.call("dev", "input.send", { data: "echo meanwhile", submit: true });
+    await wsh.enter("dev", "echo meanwhile");
     await person.sees(/new below/);
     expect(await person.text()).not.toContain("meanwhile");
     person.type("q");
@@ -145,7 +145,7 @@ describe("copy mode", () => {
     const found = JSON.stringify(await person.rows());
     person.type("V");
     await until("the selection", async () => JSON.stringify(await person.rows()) !== found);
-    await wsh.call("dev", "input.send", { data: "clear; seq 1 30000; clear; echo over", submit: true });
+    await wsh.enter("dev", "clear; seq 1 30000; clear; echo over");
     await until("the flood is over", async () => /^over$/m.test(await wsh.screen("dev")));
     expect(await person.text()).toMatch(/^keep this line/m);
     person.type("y");
@@ -203,7 +203,7 @@ describe("copy mode", () => {
     person.type(`${LOOK}?one\rVy`);
     await copies(person, "one\n");
     await person.sees("copied");
-    await wsh.call("dev", "input.send", { data: "printf '\\033]52;c;%s\\a' $(printf two | base64)", submit: true });
+    await wsh.enter("dev", "printf '\\033]52;c;%s\\a' $(printf two | base64)");
     await until("the program's copy", async () => (await wsh.ok("buffer", "show")) === "two");
     person.type(`${PREFIX}%`);
     await person.sees(/[│┃]\$/);

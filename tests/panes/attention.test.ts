@@ -23,7 +23,7 @@ describe("an attached terminal", () => {
     person.type(`${PREFIX}c`);
     await shows(person, / 0:\S+ 1:\S+\*/);
     person.forgetBytes();
-    await wsh.call("dev:0", "input.send", { data: "printf '\\a'", submit: true });
+    await wsh.enter("dev:0", "printf '\\a'");
     await shows(person, / 0:\S+!/);
     await until("the bell", () => bells(person) === 1);
     await wsh.exec("dev:0", "printf '\\a'; echo again");
@@ -34,7 +34,7 @@ describe("an attached terminal", () => {
     await shows(person, / 0:[^ !]+\* 1:\S+/);
     person.type(`${PREFIX}1`);
     await shows(person, / 0:\S+ 1:\S+\*/);
-    await wsh.call("dev:0", "input.send", { data: "printf '\\a'", submit: true });
+    await wsh.enter("dev:0", "printf '\\a'");
     await until("another bell", () => bells(person) === 2);
   });
 
@@ -44,7 +44,7 @@ describe("an attached terminal", () => {
     const { person, wsh } = all;
     person.type(`${PREFIX}c`);
     await shows(person, / 0:\S+ 1:\S+\*/);
-    await wsh.call("dev:0", "input.send", { data: "bash -c 'sleep 1.5; exit 3'", submit: true });
+    await wsh.enter("dev:0", "bash -c 'sleep 1.5; exit 3'");
     await shows(person, / 0:\S+\+/);
     const said = /\x1b\]777;notify;wsh dev;'\w+' exited with exit code 3 after \d s in window 0\x1b\\/;
     await until("the notification", () => said.test(person.bytes));

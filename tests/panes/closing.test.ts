@@ -22,7 +22,7 @@ test("closing, respawning and killing report what ran there, and a key asks noth
   const background = { pane: second, program: "sleep", background: true };
   expect((await http.post(`/sessions/${second}/pane/respawn`, {})).body).toMatchObject({ ended: [background] });
   await wsh.exec(second, BACKGROUND);
-  await wsh.call(second, "input.send", { data: "cat", submit: true });
+  await wsh.enter(second, "cat");
   await until("cat", async () => (await panes("dev")).some(({ program }) => program === "cat"));
   expect(await wsh.ok("pane", "close", second)).toBe(
     `Pane ${second} closed; ended 'cat', 'sleep' in the background.\n`,

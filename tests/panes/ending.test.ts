@@ -79,9 +79,9 @@ test("restart after the last pane has ended: the session continues with that pan
   const { wsh, http, panes } = all;
   await wsh.session("dev");
   await http.post("/sessions/dev/panes", {});
-  await wsh.call("dev:0.0", "input.send", { data: "exit", submit: true });
+  await wsh.enter("dev:0.0", "exit");
   await until("one pane", async () => (await panes("dev")).length === 1);
-  await wsh.call("dev", "input.send", { data: "exit 5", submit: true });
+  await wsh.enter("dev", "exit 5");
   await until("its end", async () => (await wsh.list()).length === 0);
   await wsh.ok("restart", "dev");
   expect((await wsh.list()).map(({ name, running }) => [name, running])).toEqual([["dev", true]]);
@@ -119,7 +119,7 @@ test("stop ends kept panes that have ended, and ended sessions of several panes"
     await wsh.session("over");
     await http.post("/sessions/over/panes", { command: "exit 4" });
     await until("one pane", async () => (await panes("over")).length === 1);
-    await wsh.call("over", "input.send", { data: "exit 5", submit: true });
+    await wsh.enter("over", "exit 5");
     await until("its end", async () => (await wsh.list()).length === 1);
     if (!withServer) await server.kill("SIGTERM");
     await wsh.ok("stop");
@@ -135,7 +135,7 @@ test("kill ends a session's kept panes, whether the session runs or has ended", 
     await http.post("/sessions/dev/panes", { command: "exit 3" });
     await until("one pane", async () => (await panes("dev")).length === 1);
     if (isOver) {
-      await wsh.call("dev", "input.send", { data: "exit 5", submit: true });
+      await wsh.enter("dev", "exit 5");
       await until("its end", async () => (await wsh.list()).length === 0);
     }
     await wsh.ok("kill", "dev");

@@ -129,7 +129,7 @@ test("every byte arrives at a split, and the lines from before it can be read du
   const { wsh, http } = all;
   await wsh.session("dev");
   await wsh.exec("dev", "seq 1 3000");
-  await wsh.call("dev", "input.send", { data: "seq 10001 40000; echo do''ne", submit: true });
+  await wsh.enter("dev", "seq 10001 40000; echo do''ne");
   const made = await Promise.all(
     Array.from({ length: 3 }, async () => (await http.post("/sessions/@1/panes", {})).body as { pane: string }),
   );

@@ -159,7 +159,7 @@ test("a session's name never selects its view of another one, even when its own 
     body: JSON.stringify({ keep_after_exit: true }),
     headers: { "Content-Type": "application/json" },
   });
-  await wsh.call(own?.id ?? "", "input.send", { data: "exit 3", submit: true });
+  await wsh.enter(own?.id ?? "", "exit 3");
   await until("its end", async () => (await panes("dev"))[0]?.exit_code === 3);
   const answer = await http.post("/sessions/dev/exec", { command: "echo wrong" });
   expect(answer).toMatchObject({ status: 410, body: { error: { code: "session_ended" } } });

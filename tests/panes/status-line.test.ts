@@ -22,7 +22,7 @@ describe("under auto", () => {
     person.type("stty size\r");
     await person.sees(/^23 80$/m);
     // In another window, a bell rings.
-    await wsh.call("dev:0", "input.send", { data: "printf '\\a'", submit: true });
+    await wsh.enter("dev:0", "printf '\\a'");
     await until("the mark of a bell", async () => / 0:\S+!/.test(lastRow(await person.text())));
     person.type(`${PREFIX}0`);
     await until("no mark, and the other window", async () => / 0:[^ !]+\* 1:\S+/.test(lastRow(await person.text())));

@@ -115,12 +115,12 @@ describe("events", () => {
     const name = async () => (await wsh.list())[0]?.windows[0]?.name;
     await until("the shell's name", async () => (await name()) === "bash");
     await http.post("/sessions/dev/panes", {});
-    await wsh.call("dev:0.0", "input.send", { data: "sleep 1000", submit: true });
+    await wsh.enter("dev:0.0", "sleep 1000");
     await until("the program's name", async () => (await name()) === "sleep");
     await wsh.call("dev:0.0", "input.send", { keys: ["Ctrl+C"] });
     await until("the shell's name", async () => (await name()) === "bash");
     await http.json("PATCH", "/sessions/dev/window", { name: "work" });
-    await wsh.call("dev:0.0", "input.send", { data: "sleep 1000", submit: true });
+    await wsh.enter("dev:0.0", "sleep 1000");
     await until("the program", async () => (await wsh.list())[0]?.windows[0]?.panes[0]?.program === "sleep");
     expect(await name()).toBe("work");
     await http.json("PATCH", "/sessions/dev/window", { name: null });

@@ -42,14 +42,14 @@ test("bash: records are exact where its prompts go to a file, which gets no secr
   await using wsh = new Wsh();
   await wsh.session("s");
   expect(await exec(wsh, "exec 2>errors")).toMatchObject({ exit_code: 0, output: "" });
-  await wsh.call("s", "input.send", { data: "echo one''more; (exit 3)", submit: true });
+  await wsh.enter("s", "echo one''more; (exit 3)");
   await wsh.shows("s", "onemore");
   expect(await exec(wsh, "echo two; (exit 4)")).toMatchObject({ exit_code: 4, output: "two" });
   expect((await wsh.commands("s")).slice(1)).toMatchObject([
     { command: "echo one''more; (exit 3)", exit_code: 3, output_lines: 1 },
     { command: "echo two; (exit 4)", exit_code: 4, output_lines: 1 },
   ]);
-  await wsh.call("s", "input.send", { data: "exec 2>/dev/tty", submit: true });
+  await wsh.enter("s", "exec 2>/dev/tty");
   const back = await exec(wsh, "echo back; (exit 4)");
   expect(back).toMatchObject({ exit_code: 4, output: "back" });
   expect(back).not.toHaveProperty("verified");

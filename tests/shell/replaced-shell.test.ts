@@ -41,7 +41,7 @@ describe("a shell that is replaced", () => {
         await using wsh = await session(String.raw`. ~/.bashrc; PS0='\e]133;C\e\\'`);
         await wsh.exec("s", "echo hi");
         fs.writeFileSync(join(wsh.dir, "home/.bash_profile"), "PS1='again '\n");
-        await wsh.call("s", "input.send", { data: typed, submit: true });
+        await wsh.enter("s", typed);
         const records = await until("end of the record", async () => {
           const all = await wsh.commands("s");
           return all.length === 2 && all[1]?.state !== "running" ? all : null;
@@ -61,7 +61,7 @@ describe("a shell that is replaced", () => {
     const script = join(wsh.dir, "script.zsh");
     fs.writeFileSync(script, await wsh.ok("shell-integration", "zsh"));
     await wsh.prompt("s");
-    await wsh.call("s", "input.send", { data: `. ${script}`, submit: true });
+    await wsh.enter("s", `. ${script}`);
     const ran = await until("exec", async () => {
       const { stdout, code } = await wsh.run("exec", "s", "--json", "--", "print -r -- HI; (exit 7)");
       return code === 7 ? JSON.parse(stdout) : null;
