@@ -66,7 +66,6 @@ function withPrefixNames(command: Command, words: PrefixWords): Command {
   return command.description(words(command.description()));
 }
 
-/** -L and --socket; `hidden` when the program's own are already shown. */
 /** The flags that name the instance, wherever they are. @throws CommanderError without their value */
 export function instanceFlags(args: readonly string[]): { readonly serverName?: string; readonly socket?: string } {
   const command = addGlobalFlags(new Command().exitOverride().configureOutput({ writeErr: () => {} }));

@@ -16,8 +16,7 @@ export const defaultSessionName = "default";
 /** Largest number of a window. */
 export const MAX_WINDOW_INDEX = 9_999;
 
-/** `.` and `..` are path segments, which clients remove from an address before sending it. */
-/** Tag or label. */
+/** Tag or label; not `.` or `..`, path segments that clients remove from an address before sending it. */
 const asciiPattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
 /**
  * Session or window name: visible characters, with blanks between them. A joiner is part of an emoji; other format

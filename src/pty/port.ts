@@ -95,8 +95,10 @@ export interface Pty {
   flags(): PtyFlags | null;
   /** Makes the terminal echo what is typed. @returns whether it does now */
   switchEchoOn(): boolean;
-  /** Signals the foreground process group of the terminal, the child's own group, or the child alone. */
-  /** @returns whether there was anything to signal */
+  /**
+   * Signals the foreground process group of the terminal, the child's own group, or the child alone.
+   * @returns whether there was anything to signal
+   */
   signal(name: NodeJS.Signals, to: SignalTarget): boolean;
   /** Process group that holds the terminal; null when unknown. */
   foreground(): number | null;

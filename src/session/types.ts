@@ -173,7 +173,6 @@ export interface SessionEvents {
   exited: PtyExit;
   /** The session was asked to end: its name is free and it can no longer be found, whatever its program still does. */
   ending: undefined;
-  /** The session has ended. */
   /** The connection of the session's owner has been lost for so long that the owner will not return. */
   ownerGone: undefined;
   destroyed: { readonly reason: EndReason; readonly exit: PtyExit };

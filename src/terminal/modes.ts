@@ -35,7 +35,6 @@ export interface TerminalModes {
   readonly synchronizedOutput: boolean;
   /** DECSCNM. */
   readonly reverseVideo: boolean;
-  /** Private mode 1007: the wheel sends arrows on the alternate screen. */
   /** Private mode 2031: the program wants to be notified of colour scheme changes. */
   readonly schemeUpdates: boolean;
 }

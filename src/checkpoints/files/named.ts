@@ -188,7 +188,6 @@ export function removeUnfinished(instance: Instance): void {
   }
 }
 
-/** Size of a folder's files. */
 export function folderBytes(directory: string): number {
   const sizes = fs.readdirSync(directory).map((name) => {
     return fs.lstatSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;

@@ -22,7 +22,6 @@ const CommandsSchema = v.array(CommandRecordSchema);
 export interface Replay {
   readonly record: PaneRecord;
   readonly restored: RestoredPane;
-  /** The foreground command. */
   readonly foreground: Foreground | null;
   /** The file with its lines above the screen, if complete. */
   readonly history: HistoryFile | null;

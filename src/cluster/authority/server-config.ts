@@ -14,7 +14,6 @@ interface ServerConfig {
   readonly port: number;
   readonly wssPort: number;
   readonly clusterPort: number;
-  /** Whether the fleet's own authority signed the servers' certificates; servers of a cluster check each other's. */
   readonly systemAccount: string;
   readonly systemJwt: string;
 }

@@ -26,7 +26,7 @@ const LONGEST_REFUSED_MS = 5 * 60_000;
 const CONNECT_MS = 5_000;
 
 /** Maximum refusals reported while disconnected. */
-const MAX_TOLD = 16;
+const MAX_REPORTED = 16;
 
 const encoder = new TextEncoder();
 
@@ -221,7 +221,7 @@ export class FleetConnection {
   }
 
   private reportRefusal(error: Error): void {
-    if (this.reported.has(error.message) || this.reported.size === MAX_TOLD) return;
+    if (this.reported.has(error.message) || this.reported.size === MAX_REPORTED) return;
     this.reported.add(error.message);
     this.events.refused(error, null);
   }

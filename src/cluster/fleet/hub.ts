@@ -134,7 +134,7 @@ export class FleetHub {
     this.loseStreams(null);
   }
 
-  /** @param machine null: to every one */
+  /** @param machine null: those of every machine */
   private loseStreams(machine: string | null): void {
     for (const [lose, streamMachine] of [...this.streams]) if (machine === null || streamMachine === machine) lose();
   }

@@ -41,7 +41,7 @@ export interface SshOptions {
     /** Runs a login in which ssh may ask the person, while nothing else does. */
     login<T>(host: string, run: () => Promise<T>): Promise<T>;
     /** Installs the program there if it is missing. @returns whether it was installed */
-    install(system: string, way: SshTransport): Promise<boolean>;
+    install(system: string, transport: SshTransport): Promise<boolean>;
   };
 }
 

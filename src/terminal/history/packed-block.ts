@@ -229,7 +229,6 @@ export class BlockBuilder implements Packed {
     this.pushPiece(segment.id, segment.offset, segment.cells);
   }
 
-  /** Removes the last piece. */
   pop(): void {
     const at = --this.count;
     this.length = at === 0 ? 0 : (this.textEnds[at - 1] ?? 0);

@@ -115,7 +115,6 @@ export class StatusLine implements Disposable {
     this.scheduleUpdate();
   }
 
-  /** A pane's bell rang. */
   bellRang(pane: string): void {
     this.mark(pane, "bell", "a bell");
   }

@@ -29,7 +29,7 @@ const MAX_QUEUED = 256;
 const LIST_ROW = 2;
 /** Mouse button for the wheel turned up; the next number is down. */
 const WHEEL_UP = 64;
-/** Characters that can be typed. */
+/** Maximum characters of the typed line. */
 const MAX_TYPED = 64;
 
 interface SwitcherPort {
@@ -42,7 +42,6 @@ interface SwitcherPort {
   go(place: SwitcherRow): void;
   /** Passes input on to the program below. */
   sendInput(bytes: Uint8Array): void;
-  /** The switcher has closed. */
   onClosed(): void;
 }
 

@@ -26,7 +26,6 @@ export class BoundKeys {
 
   constructor(private readonly port: BoundKeysPort) {}
 
-  /** Queued input. */
   get queuedInput(): readonly QueuedInput[] {
     return this.queued ?? [];
   }

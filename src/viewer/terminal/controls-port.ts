@@ -41,7 +41,7 @@ export interface ControlsPort {
   readonly mouse: { readonly isAllowed: boolean; readonly isTaken: boolean };
   /** Shows another session in this terminal. @throws WshError nested_session */
   go(place: SessionAddress): Promise<void>;
-  /** The display must change. */
+  /** The picture must be drawn again. */
   changed(): void;
   rang(): void;
   /** Passes input on to the program below. */
@@ -59,6 +59,5 @@ export interface ControlsPort {
   /** Requests the image of the terminal's clipboard, whose path is typed. */
   requestImage(): void;
   detach(): void;
-  /** Redraws everything. */
   redraw(): void;
 }

@@ -36,7 +36,6 @@ export class Copies {
     private readonly options: CopiesOptions,
   ) {}
 
-  /** A program has copied something. */
   copyFromProgram(copied: ClipboardCopy): void {
     const { viewer, mayProgramsCopy, sendWithPicture } = this.options;
     if (!mayProgramsCopy()) return;

@@ -74,7 +74,6 @@ export class OverlayLayer implements LayerPicture {
       : messageText(this.messageText);
   }
 
-  /** The open dialog. */
   get dialog(): TerminalDialog | null {
     return this.openDialog;
   }

@@ -67,7 +67,6 @@ export interface PointerPort {
   isInaccessible(pane: string): boolean;
   /** Whether clicks, drags and the wheel have any effect besides reaching programs. */
   readonly handlesMouse: boolean;
-  /** Keys of copy mode. */
   readonly copyModeKeys: Pick<CopyModeInput, "keys" | "bound">;
   /** Rows of the session's screen above the picture. */
   readonly top: number;
@@ -106,7 +105,6 @@ export class Pointer {
   /** The pane in which a button was pressed, until all buttons are released, and the number of pressed ones. */
   private grabbedPane: string | null = null;
   private pressedCount = 0;
-  /** The dragged border. */
   private draggedBorder: Border | FloatEdge | null = null;
   /** Position at which the left button was pressed in a pane whose program did not request it. */
   private pressPosition: CellPosition | null = null;

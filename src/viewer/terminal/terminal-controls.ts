@@ -39,7 +39,6 @@ function loadCalls(): Promise<typeof import("../palette/calls.ts")> {
 }
 
 export class TerminalControls {
-  /** The mouse of this terminal. */
   readonly pointer: Pointer;
   private readonly overlayLayer: OverlayLayer;
   private readonly copyMode: PaneCopyMode;
@@ -92,7 +91,6 @@ export class TerminalControls {
     return this.overlayLayer.isShown ? this.overlayLayer : null;
   }
 
-  /** Queued input. */
   get queuedInput(): BoundKeys["queuedInput"] {
     return [...this.boundKeys.queuedInput, ...(this.overlayLayer.dialog?.queuedInput ?? [])];
   }
@@ -146,7 +144,6 @@ export class TerminalControls {
     await this.operations.run(operation, { input: {}, target });
   }
 
-  /** Opens copy mode. */
   openCopyMode(input: unknown): Promise<void> {
     return this.copyMode.begin(v.parse(CopyModeInputSchema, input));
   }
