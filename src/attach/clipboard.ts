@@ -14,10 +14,7 @@ export class ClipboardCopier {
   private pendingText: Uint8Array | null = null;
 
   /** @param command path of a program that reads its standard input into the clipboard */
-  constructor(
-    private readonly command: string,
-    private readonly limitMs = COPY_MS,
-  ) {}
+  constructor(private readonly command: string) {}
 
   /** Null when the terminal itself supports OSC 52, or the clipboard belongs to another machine than the person's. */
   static forEnvironment(env: Readonly<Record<string, string | undefined>>): ClipboardCopier | null {
@@ -50,7 +47,7 @@ export class ClipboardCopier {
           stderr: "ignore",
           // pbcopy takes its input for the locale's characters.
           env: { ...process.env, LC_CTYPE: "UTF-8" },
-          timeout: this.limitMs,
+          timeout: COPY_MS,
           killSignal: "SIGKILL",
         });
         child.unref();

@@ -55,7 +55,7 @@ export async function listCheckpoints(
   const crashedSessions = listRestorable(instance).filter(
     (crashed) => target === null || matchesTarget(crashed, target),
   );
-  const unreadableCrashed = listCrashedNumbers(instance, new Set()).flatMap((number) => {
+  const unreadableCrashed = listCrashedNumbers(instance).flatMap((number) => {
     const crashed = readCrashed(instance, number);
     if (crashed === null || !("error" in crashed)) return [];
     const { code, message } = crashed.error;
@@ -169,9 +169,7 @@ function listForgettable(instance: Instance): number[] {
   const named = listNamedFolders(instance).filter(
     ({ number, directory }) => !isRunning(instance, number) && !isOfOtherMachine(directory),
   );
-  const crashed = listCrashedNumbers(instance, new Set()).filter(
-    (number) => !isOfOtherMachine(sessionDir(instance, number)),
-  );
+  const crashed = listCrashedNumbers(instance).filter((number) => !isOfOtherMachine(sessionDir(instance, number)));
   return [...new Set([...crashed, ...named.map(({ number }) => number)])].sort((a, b) => a - b);
 }
 

@@ -31,6 +31,12 @@ export function requireOptions(
   if (fault !== null) throw new UsageError(fault.message);
 }
 
+/** The argument of an action. @throws UsageError without it */
+export function requireArgument(value: string | undefined, action: string, what: string): string {
+  if (value !== undefined) return value;
+  throw new UsageError(`'${action}' takes ${what}`);
+}
+
 /** For numeric options: a whole number, at least `min`. */
 export function wholeNumber(min: number): (text: string) => number {
   return (text) => {

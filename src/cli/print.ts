@@ -93,6 +93,12 @@ export function table(rows: readonly (readonly string[])[]): string {
   return `${cells.map((row, index) => (index === 0 ? bold(line(row)) : line(row))).join("\n")}\n`;
 }
 
+/** A line for each key and its value, the values in one column. */
+export function pairs(all: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...all.map(([key]) => key.length)) + 2;
+  return all.map(([key, value]) => `${key.padEnd(width)}${visibleCell(value)}\n`).join("");
+}
+
 export function shorten(text: string, cells: number): string {
   if (Bun.stringWidth(text) <= cells) return text;
   let short = "";

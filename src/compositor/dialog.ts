@@ -268,7 +268,11 @@ function dim(row: Row): Row {
 }
 
 /** @param ascii for a terminal that shows no UTF-8 */
-export function drawDialog<T extends Grid>(frame: T, { box, texts, cursor, isFramed }: DialogLayout, ascii = false): T {
+export function drawDialog<T extends Grid>(
+  frame: T,
+  { box, texts, cursor, isFramed }: DialogLayout,
+  ascii: boolean,
+): T {
   const sign = ascii ? toAscii : (text: string): string => text;
   const canvas = new Canvas(frame.rows, frame.cols);
   frame.lines.forEach((line, row) => {

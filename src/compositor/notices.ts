@@ -58,7 +58,7 @@ export function lineNotOfferedNotice(line: string, why: string): string {
  * Draws a notice in the upper right corner; in the lower one while the cursor is in the first row.
  * @param ascii for a terminal that shows no UTF-8
  */
-export function drawNotice<T extends Grid>(frame: T, notice: string, ascii = false): T {
+export function drawNotice<T extends Grid>(frame: T, notice: string, ascii: boolean): T {
   const canvas = new Canvas(frame.rows, frame.cols);
   frame.lines.forEach((line, row) => {
     canvas.putRow(row, line);

@@ -72,7 +72,7 @@ export class SessionServer implements PeerHandler {
     limits: { readonly clients: number; readonly waiters: number },
     private readonly policy: AttachPolicy & { readonly settings: Settings; reload(input: unknown): object },
     /** The audit log for direct calls, if there is one. */
-    private readonly audit: () => AuditLog | null = () => null,
+    private readonly audit: () => AuditLog | null,
   ) {
     this.shares = new CallerShares(limits);
   }

@@ -82,8 +82,8 @@ export function readNamed(text: string): { readonly id: string; readonly name: s
  */
 export function kindOf(
   text: string,
-  start = 0,
-  end = text.length,
+  start: number,
+  end: number,
 ): { readonly kind: "begin" | "moved"; readonly begun: number } | null {
   const letter = text.charCodeAt(start + KIND_AT);
   const kind = letter === BEGIN_LETTER ? "begin" : letter === MOVED_LETTER ? "moved" : null;

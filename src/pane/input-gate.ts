@@ -33,7 +33,7 @@ export class InputGate {
   constructor(
     private readonly write: (bytes: Uint8Array) => Promise<void>,
     /** Called when input other than a holder's is written. */
-    private readonly onPass: () => void = () => {},
+    private readonly onPass: () => void,
   ) {}
 
   /** Whether bytes of earlier writes have not reached the kernel. */

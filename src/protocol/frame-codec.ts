@@ -29,6 +29,7 @@ import {
   type Row,
   type Style,
   sameCell,
+  sameRow,
   underlineStyles,
 } from "./grid.ts";
 import { ColorSchema } from "./screen.ts";
@@ -196,10 +197,6 @@ function decodeLine(runs: readonly StyleRun[], styles: readonly Style[], cols: n
   return cells;
 }
 
-function equalLines(a: Row, b: Row): boolean {
-  return a === b || (a.length === b.length && a.every((cell, col) => sameCell(cell, b[col])));
-}
-
 /** Encodes and decodes rows outside of a frame, in the same form. */
 export function encodeRows(rows: readonly Row[]): { readonly styles: WireStyle[]; readonly lines: StyleRun[][] } {
   const table = new StyleNumbers();
@@ -222,7 +219,7 @@ export function encodeFrame(prev: Frame | null, next: Frame, events: FrameEvents
   const lines: FrameUpdate["lines"] = [];
   for (const [row, line] of next.lines.entries()) {
     const before = full ? undefined : prev.lines[row];
-    if (before === undefined || !equalLines(before, line)) lines.push([row, encodeLine(line, table)]);
+    if (before === undefined || !sameRow(before, line)) lines.push([row, encodeLine(line, table)]);
   }
   const scrolled = events.scrolled.slice(-MAX_SCROLLED).map((line) => encodeLine(line, table));
   const { row, col, visible, shape, blink } = next.cursor;

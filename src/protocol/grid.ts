@@ -85,6 +85,11 @@ export function sameCell(a: Cell, b: Cell | undefined): boolean {
   return b !== undefined && a.text === b.text && a.width === b.width && sameStyle(a.style, b.style);
 }
 
+/** Whether two rows look the same. */
+export function sameRow(a: Row, b: Row): boolean {
+  return a === b || (a.length === b.length && a.every((cell, col) => sameCell(cell, b[col])));
+}
+
 /** Whether two styles look the same. */
 export function sameStyle(a: Style, b: Style): boolean {
   if (a === b) return true;

@@ -126,7 +126,8 @@ export function ownedBy(once: RequestKey, owner: string): RequestKey {
 }
 
 /** @throws WshError deadline_passed: nothing was done */
-export function requireInTime(deadline: number | undefined, now = Date.now()): void {
+export function requireInTime(deadline: number | undefined): void {
+  const now = Date.now();
   if (deadline === undefined || now <= deadline) return;
   throw new WshError("deadline_passed", `the request arrived ${Math.ceil(now - deadline)} ms after its deadline`);
 }

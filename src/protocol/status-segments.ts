@@ -37,7 +37,7 @@ function isWindowMark(name: string): name is WindowMark {
 export const windowMarkNames: readonly WindowMark[] = Object.keys(windowMarks).filter(isWindowMark);
 
 /** Names that `{NAME}` in a text stands for. */
-export const textNames = [
+const textNames = [
   ...(["session", "host", "user", "window", "window_index", "pane_index", "program", "title", "directory"] as const),
 ] as const;
 export type TextName = (typeof textNames)[number];

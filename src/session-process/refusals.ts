@@ -23,10 +23,10 @@ interface Refusal {
 export class Refusals {
   private refusals: Refusal[] = [];
 
-  constructor(private readonly now: () => number = () => performance.now()) {}
-
   add(agent: string, callKey: string): void {
-    this.refusals = [...this.currentRefusals(), { agent, callKey, until: this.now() + REFUSAL_MS }].slice(-MAX_OF_ALL);
+    this.refusals = [...this.currentRefusals(), { agent, callKey, until: performance.now() + REFUSAL_MS }].slice(
+      -MAX_OF_ALL,
+    );
   }
 
   /** Why the agent's call is refused without a question; null: a person may be asked. */
@@ -44,10 +44,10 @@ export class Refusals {
   }
 
   private currentRefusals(): Refusal[] {
-    return this.refusals.filter(({ until }) => until > this.now());
+    return this.refusals.filter(({ until }) => until > performance.now());
   }
 
   private remainingTime({ until }: Refusal): string {
-    return plural(Math.max(1, Math.ceil((until - this.now()) / MINUTE_MS)), "minute");
+    return plural(Math.max(1, Math.ceil((until - performance.now()) / MINUTE_MS)), "minute");
   }
 }

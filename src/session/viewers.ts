@@ -124,7 +124,7 @@ export class Viewers {
    */
   constructor(
     private readonly settings: { readonly sizePolicy: SizePolicy },
-    private readonly onChange: (change: ViewerChange | null) => void = () => {},
+    private readonly onChange: (change: ViewerChange | null) => void,
   ) {}
 
   get count(): number {

@@ -67,10 +67,10 @@ export function text(
   return { kind: "text", doc, expected, default: initial, isValid: isMatching(pattern), ...extra };
 }
 
-export function list(pattern: RegExp, expected: string, doc: string, extra: Extra = {}): Setting<readonly string[]> {
+export function list(pattern: RegExp, expected: string, doc: string): Setting<readonly string[]> {
   const isItem = isMatching(pattern);
   const isValid = (value: unknown): value is string[] => Array.isArray(value) && value.every(isItem);
-  return { kind: "list", doc, expected, default: [], isValid, ...extra };
+  return { kind: "list", doc, expected, default: [], isValid };
 }
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;

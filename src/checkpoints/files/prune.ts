@@ -32,9 +32,7 @@ export function pruneIfDue(instance: Instance, limits: StorageLimits): void {
 
 /** @returns numbers of the sessions that no longer have a checkpoint */
 export function prune(instance: Instance, { checkpoint_days, checkpoint_bytes }: StorageLimits): number[] {
-  const ownNumbers = listCrashedNumbers(instance, new Set()).filter(
-    (number) => !isOfOtherMachine(sessionDir(instance, number)),
-  );
+  const ownNumbers = listCrashedNumbers(instance).filter((number) => !isOfOtherMachine(sessionDir(instance, number)));
   const crashed = ownNumbers.map((number) => ({ number, ...sizeOf(sessionDir(instance, number)) }));
   const oldestFirst = crashed.sort((a, b) => a.newest - b.newest);
   let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -53,7 +53,7 @@ export interface UnreadableSession {
  * (isOfOtherMachine). Costs a few calls for each.
  * @param living sessions known to be alive
  */
-export function listCrashedNumbers(instance: Instance, living: ReadonlySet<number>): number[] {
+export function listCrashedNumbers(instance: Instance, living: ReadonlySet<number> = new Set()): number[] {
   return listStoredSessions(instance)
     .filter((number) => !living.has(number) && !hasWriter(instance, number))
     .sort((a, b) => a - b);
@@ -210,15 +210,9 @@ export function describeCrash({ boot, ended_by }: Pick<PaneRecord, "boot" | "end
  * The crashed session that a target names; if several had the name, the newest.
  * @throws WshError checkpoint_not_found, or why it cannot be read
  */
-export function findCrashed(
-  instance: Instance,
-  target: Target,
-  living: ReadonlySet<number> = new Set(),
-): CrashedSession {
+export function findCrashed(instance: Instance, target: Target): CrashedSession {
   const ownership = new PaneOwnership(instance);
-  const sessions = listCrashedNumbers(instance, living).flatMap(
-    (number) => readCrashed(instance, number, ownership) ?? [],
-  );
+  const sessions = listCrashedNumbers(instance).flatMap((number) => readCrashed(instance, number, ownership) ?? []);
   const unreadable = sessions.find((one) => "error" in one && isSessionId(target, one.number));
   if (unreadable !== undefined && "error" in unreadable) throw unreadable.error;
   const matches = sessions.filter((one): one is CrashedSession => !("error" in one) && matchesTarget(one, target));

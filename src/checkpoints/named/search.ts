@@ -35,12 +35,11 @@ interface SearchedCheckpoint {
 export async function searchCheckpoints<T extends SearchedCheckpoint>(
   all: readonly T[],
   text: string,
-  ms = SEARCH_MS,
 ): Promise<{ readonly found: Map<T, Match[]>; readonly incomplete: boolean }> {
   if (text.trim() === "" || text.length > MAX_TEXT) {
     throw new WshError("invalid_request", `a text to search for has 1 to ${MAX_TEXT} characters`);
   }
-  const deadline = performance.now() + ms;
+  const deadline = performance.now() + SEARCH_MS;
   const found = new Map<T, Match[]>();
   let incomplete = false;
   for (const each of all.toSorted((a, b) => b.stored.saved_at - a.stored.saved_at)) {

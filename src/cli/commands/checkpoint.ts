@@ -8,7 +8,7 @@ import { parseTarget } from "../../protocol/names.ts";
 import { plural } from "../../protocol/plural.ts";
 import { findSession } from "../../registry/registry.ts";
 import { shortPath } from "../agents/rows.ts";
-import { UsageError } from "../arguments.ts";
+import { requireArgument, UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, printJson, printText, table } from "../print.ts";
 import { cliCaller, reportWaiting } from "../session/client.ts";
@@ -135,11 +135,6 @@ function isNothing({ named, crashed, unreadable }: OperationOutput<"checkpoint.l
 /** A running session, or one that ended a while ago, may have no checkpoint. @throws WshError session_not_found */
 function requireKnown(instance: Instance, name: string): void {
   findSession(instance, parseTarget(name));
-}
-
-function requireArgument(value: string | undefined, action: Action, what: string): string {
-  if (value !== undefined) return value;
-  throw new UsageError(`'${action}' takes ${what}`);
 }
 
 function kilobytes(bytes: number): string {

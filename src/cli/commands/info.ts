@@ -9,7 +9,7 @@ import { askServer } from "../../registry/server-client.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 import { isSettingName, settingOf } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { print, printJson, table } from "../print.ts";
+import { pairs, print, printJson, table } from "../print.ts";
 import { findAll } from "../session/session-list.ts";
 
 /** Errors of limits that do not answer resource_limit_reached. */
@@ -92,9 +92,4 @@ function limitsTable(limits: Readonly<Record<string, number>>): string {
     return [name, `${value} ${facts?.unit ?? ""}`.trim(), error, facts?.doc ?? ""];
   });
   return table([["LIMIT", "VALUE", "BEYOND IT", "MEANING"], ...rows]);
-}
-
-function pairs(all: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...all.map(([key]) => key.length)) + 2;
-  return all.map(([key, value]) => `${key.padEnd(width)}${visibleCell(value)}\n`).join("");
 }

@@ -4,7 +4,7 @@ import { hostname } from "../../instance/hostname.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
-import { readText, UsageError } from "../arguments.ts";
+import { readText, requireArgument, UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, printText, table } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
@@ -40,14 +40,14 @@ export function register(program: Command): void {
           case "list":
             return list(instance, options.json === true);
           case "add":
-            return add(instance, required(server, action, "an address"), options);
+            return add(instance, requireArgument(server, action, "an address"), options);
           case "remove": {
-            const name = required(server, action, "a machine's name");
+            const name = requireArgument(server, action, "a machine's name");
             await remove(instance, name);
             return printText(`Machine '${name}' removed; its sessions keep running.\n`);
           }
           case "info":
-            return info(instance, required(server, action, "a machine's name"), options.json === true);
+            return info(instance, requireArgument(server, action, "a machine's name"), options.json === true);
           case "reload":
             return reload(instance, options.json === true);
           default:
@@ -55,11 +55,6 @@ export function register(program: Command): void {
         }
       },
     );
-}
-
-function required(value: string | undefined, action: string, what: string): string {
-  if (value !== undefined) return value;
-  throw new UsageError(`'${action}' takes ${what}`);
 }
 
 async function list(instance: Instance, json: boolean): Promise<void> {

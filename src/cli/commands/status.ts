@@ -3,10 +3,9 @@ import type { Command } from "commander";
 import * as v from "valibot";
 import { outputSchema } from "../../operations/table.ts";
 import type { Status } from "../../protocol/commands.ts";
-import { visibleCell } from "../../protocol/harmless-text.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { instanceOf } from "../instance.ts";
-import { print, printJson } from "../print.ts";
+import { pairs, print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 export function register(program: Command): void {
@@ -22,7 +21,7 @@ export function register(program: Command): void {
         const info = v.parse(outputSchema("server.info"), await askServer(instance, "GET", "/server/info"));
         if (json === true) return printJson(info);
         return print(
-          lines([
+          pairs([
             ["server", `wsh ${info.version}, process ${info.pid}, ${info.persistent ? "persistent" : "ephemeral"}`],
             ["socket", instance.httpSocket],
             ["TCP", info.addresses.join(", ") || "none"],
@@ -32,7 +31,7 @@ export function register(program: Command): void {
       }
       using session = await SessionClient.open(instance, name);
       const status = await session.call("status.get", {});
-      return json === true ? printJson(status) : print(lines(describe(status)));
+      return json === true ? printJson(status) : print(pairs(describe(status)));
     });
 }
 
@@ -60,9 +59,4 @@ function describe(status: Status): [string, string][] {
         : `no integration${status.shell_integration.reason === undefined ? "" : `: ${status.shell_integration.reason}`}`,
     ],
   ];
-}
-
-function lines(pairs: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...pairs.map(([key]) => key.length)) + 2;
-  return pairs.map(([key, value]) => `${key.padEnd(width)}${visibleCell(value)}\n`).join("");
 }

@@ -48,7 +48,7 @@ export type Call = <N extends OperationName>(
 ) => Promise<OperationOutput<N>>;
 
 /** Longest wait of a step unless it sets another, in ms: half of what callers of MCP wait. */
-export const DEFAULT_TIMEOUT_MS = 15_000;
+const DEFAULT_TIMEOUT_MS = 15_000;
 /** How long a shell that a command has ended may take to end, in ms. */
 const SHELL_END_MS = 2_000;
 

@@ -9,7 +9,7 @@ import { isGone } from "./steps.ts";
 export type Ask = <N extends OperationName>(name: N, input: OperationInput<N>) => Promise<OperationOutput<N>>;
 
 /** What `waitFor` waits for; the first that holds decides. */
-export interface Goal {
+interface Goal {
   readonly conditions: readonly ConditionInput[];
   /** End the wait without success. */
   readonly ends: readonly ConditionInput[];

@@ -113,7 +113,7 @@ export class Members {
   }
 
   /** The list that is still valid; null: the machine must be asked. */
-  currentList(machine: string, now = this.now): MemberSessions | null {
+  currentList(machine: string, now: number): MemberSessions | null {
     const member = this.members.get(machine);
     if (member === undefined || member.sessionList === null) return null;
     const boots = alive(member, now);

@@ -13,7 +13,7 @@ export type ImportSource = (typeof importSources)[number];
 const SECOND_MS = 1_000;
 const NS_PER_MS = 1_000_000;
 
-function imported(command: string, started: number | null, more: Partial<HistoryRecord> = {}): HistoryRecord {
+function imported(command: string, started: number | null, more: Partial<HistoryRecord>): HistoryRecord {
   return {
     command: command.slice(0, MAX_COMMAND),
     cwd: null,

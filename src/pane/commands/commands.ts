@@ -254,7 +254,7 @@ export class Commands {
   }
 
   /** The program has ended, perhaps since we hung up; call once its last output is parsed and `program.exit` is set. */
-  handleExit(exit: PtyExit, isHungUp = false): void {
+  handleExit(exit: PtyExit, isHungUp: boolean): void {
     this.inactiveReasonText = null;
     const { shellFile = null } = this.port;
     const { shell } = this.port.target;

@@ -56,10 +56,11 @@ export async function regexFinder(pattern: string, flags: string): Promise<Finde
 export class Budget {
   private used = 0;
 
-  constructor(
-    private readonly now: () => number,
-    private readonly began = now(),
-  ) {}
+  private readonly began: number;
+
+  constructor(private readonly now: () => number) {
+    this.began = now();
+  }
 
   /** Runs `work` at the pattern's expense; a match is returned, whatever it cost. @throws WshError regex_too_slow */
   spend<T>(work: () => T): T {

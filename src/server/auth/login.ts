@@ -47,14 +47,11 @@ export class Login {
   private readonly secret = randomToken();
   private bearers: Bearer[] = [];
 
-  constructor(
-    private readonly port: LoginPort,
-    private readonly now: () => number = () => performance.now(),
-  ) {}
+  constructor(private readonly port: LoginPort) {}
 
   /** A code that admits one browser, and the seconds for which it is valid. @throws WshError resource_limit_reached */
   mint(): { readonly code: string; readonly expires_in_s: number } {
-    const now = this.now();
+    const now = performance.now();
     for (const [code, expires] of this.codes) if (expires <= now) this.codes.delete(code);
     if (this.codes.size >= MAX_CODES) {
       throw new WshError("resource_limit_reached", `${MAX_CODES} login codes are waiting to be used`);
@@ -88,7 +85,7 @@ export class Login {
     }
     const expires = this.codes.get(code);
     this.codes.delete(code);
-    if (expires === undefined || expires <= this.now()) {
+    if (expires === undefined || expires <= performance.now()) {
       throw new WshError("auth_invalid", "the login code is unknown, used or too old", {
         hint: "`wsh open` makes a new one.",
       });
@@ -99,7 +96,7 @@ export class Login {
 
   /** The text that a browser must sign next. The server stores nothing, so unanswered challenges cost nothing. */
   challenge(device: string): string {
-    const rest = `${Math.ceil(this.now() + CHALLENGE_MS).toString(36)}.${randomToken(NONCE_LENGTH)}`;
+    const rest = `${Math.ceil(performance.now() + CHALLENGE_MS).toString(36)}.${randomToken(NONCE_LENGTH)}`;
     return `${rest}.${this.sealOf(device, rest)}`;
   }
 
@@ -133,10 +130,10 @@ export class Login {
     }
     // Of two identical answers, only the first is accepted.
     if (!this.isOpen(given.device, nonce)) throw new WshError("request_conflict", "the challenge was used meanwhile");
-    this.usedChallenges.set(nonce, this.now() + CHALLENGE_MS);
+    this.usedChallenges.set(nonce, performance.now() + CHALLENGE_MS);
     await noteUse(this.port.instance, device.id);
     const token = randomToken();
-    const now = this.now();
+    const now = performance.now();
     const valid = this.bearers.filter(({ expires }) => expires > now);
     const own = valid.filter((bearer) => bearer.device === device.id).slice(1 - MAX_BEARERS);
     const others = valid.filter((bearer) => bearer.device !== device.id);
@@ -146,7 +143,7 @@ export class Login {
 
   /** Whether this server issued the challenge to this device, it has not expired, and it was not used. */
   private isOpen(device: string, nonce: string): boolean {
-    const now = this.now();
+    const now = performance.now();
     for (const [each, expires] of this.usedChallenges) if (expires <= now) this.usedChallenges.delete(each);
     const [until = "", random = "", seal = ""] = nonce.split(".");
     if (seal !== this.sealOf(device, `${until}.${random}`) || this.usedChallenges.has(nonce)) return false;
@@ -160,7 +157,7 @@ export class Login {
   /** Valid tokens of browsers. Runs once per request. */
   tokens(): readonly KnownToken[] {
     if (this.bearers.length === 0) return [];
-    const now = this.now();
+    const now = performance.now();
     const tokenOf = new Map(this.port.store.credentials().map(({ id, token }) => [id, token]));
     return this.bearers.flatMap(({ device, digest, expires }) => {
       const token = expires > now ? tokenOf.get(device) : undefined;

@@ -267,7 +267,7 @@ export class LocalPane implements PlacedPane {
   /**
    * Another session has it from now on, shows it and sets its size; null: it has returned. @param isOffered see Adoption
    */
-  setAdoptedBy(home: AdoptingSession | null, isOffered = false): void {
+  setAdoptedBy(home: AdoptingSession | null, isOffered: boolean): void {
     this.ownSession.isSized = home === null;
     this.ownSession.setName((home ?? this.session).name);
     this.adoption.set(home, isOffered);

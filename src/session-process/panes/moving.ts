@@ -27,7 +27,7 @@ import { paneTerminal } from "./pane-terminal.ts";
 import { ViewLink } from "./view-link.ts";
 import { openView } from "./view-pane.ts";
 
-export interface PanePlacement {
+interface PanePlacement {
   readonly direction: "left" | "right" | "up" | "down";
   readonly whole: boolean;
   readonly focus: boolean;

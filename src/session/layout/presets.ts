@@ -7,14 +7,13 @@ export type LayoutPreset = (typeof layoutPresetNames)[number];
 /** Share of the main pane: more than half, and the others stay usable. */
 const MAIN_SHARE = 0.6;
 
-/** @param main share of the window that the main pane gets, above 0 and below 1 */
-export function arrange(root: LayoutNode, preset: LayoutPreset, main: number = MAIN_SHARE): LayoutNode {
+export function arrange(root: LayoutNode, preset: LayoutPreset): LayoutNode {
   const panes = panesOf(root);
   const [first, ...others] = panes;
   if (first === undefined || others.length === 0) return root;
   const beside = (axis: Axis, mirrored: boolean): LayoutNode => {
-    const rest = { ...evenSplit(axis === "row" ? "column" : "row", others), weight: 1 - main };
-    const children = [leaf(first, main), rest];
+    const rest = { ...evenSplit(axis === "row" ? "column" : "row", others), weight: 1 - MAIN_SHARE };
+    const children = [leaf(first, MAIN_SHARE), rest];
     return { axis, weight: 1, children: mirrored ? children.reverse() : children };
   };
   switch (preset) {

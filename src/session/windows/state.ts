@@ -202,7 +202,7 @@ export function resolveTarget(
   target: Target,
   isLiving: (pane: string) => boolean,
   automatic: (window: WindowEntry) => string,
-  firstPane = 0,
+  firstPane: number,
 ): Subject {
   if (target.kind === "pane") {
     const pane = formatTarget(target);

@@ -46,7 +46,7 @@ export class History {
 
   constructor(
     private cols: number,
-    private readonly onRetired: (lines: RetiredLines) => void = () => {},
+    private readonly onRetired: (lines: RetiredLines) => void,
   ) {}
 
   /** Rows at the current width. */

@@ -181,13 +181,7 @@ async function newWindow(run: Run, args: Arguments): Promise<void> {
 }
 
 /** Prints the `-P` format of a new pane; later commands default to that pane. */
-export async function printMade(
-  run: Run,
-  args: Arguments,
-  pane: string,
-  focused: boolean,
-  defaultFormat = CHANGED,
-): Promise<void> {
+export async function printMade(run: Run, args: Arguments, pane: string, focused: boolean): Promise<void> {
   const { model } = await run.refresh();
   run.setCreatedPane(pane);
   if (focused || !args.has("d")) run.setDefaultPane(pane);
@@ -196,7 +190,7 @@ export async function printMade(
   // The pane of a command that has ended at once is gone; the caller still needs its id.
   await run.print(
     await run.format(
-      args.get("F") ?? defaultFormat,
+      args.get("F") ?? CHANGED,
       place ?? {},
       place === undefined ? { pane_id: pane.replace("@", "%") } : {},
     ),

@@ -7,7 +7,7 @@ import { BOLD, FAINT, INVERSE, ITALIC, STRIKE, UNDERLINE } from "../../protocol/
 import type { Color } from "../../protocol/screen.ts";
 import type { StyleSpec } from "../../protocol/theme.ts";
 
-export interface StyledText {
+interface StyledText {
   readonly text: string;
   readonly style: StyleSpec;
 }

@@ -27,7 +27,7 @@ export class RenderedTerminal {
   constructor(
     private readonly terminal: DirectTerminal | null,
     private readonly send: (update: FrameUpdate) => void,
-    private readonly sendAhead: ((bytes: Uint8Array) => void) | null = null,
+    private readonly sendAhead: ((bytes: Uint8Array) => void) | null,
   ) {}
 
   /** The client has rendered this many pictures, and nothing is pending for the terminal. */

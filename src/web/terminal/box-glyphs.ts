@@ -81,7 +81,7 @@ export class BoxGlyphs {
 }
 
 /** The shape in a cell of this many device pixels. */
-export function shapeOf(code: number, width: number, height: number): string {
+function shapeOf(code: number, width: number, height: number): string {
   if (code >= POWERLINE) return powerline(code, width, height);
   if (code >= BLOCKS) return block(code, width, height);
   const light = Math.max(1, Math.round(Math.min(width, height) / 8));

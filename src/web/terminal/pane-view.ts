@@ -4,7 +4,7 @@
  * Invariants: an element shows the same row while the row exists, even after it moves up into history, so a selection
  * survives output below it; while a person is scrolled up the visible rows do not move.
  */
-import { type Row, sameCell } from "../../protocol/grid.ts";
+import { type Row, sameRow } from "../../protocol/grid.ts";
 import { selectByClicks } from "./click-selection.ts";
 import { CommandMarks } from "./command-marks.ts";
 import { HistoryView } from "./history-view.ts";
@@ -345,8 +345,4 @@ function linesOf({ first_line, first_col, wrapped, rows, cols }: PanePlace): Row
     }
     return place;
   });
-}
-
-function sameRow(a: Row, b: Row): boolean {
-  return a === b || (a.length === b.length && a.every((cell, index) => sameCell(cell, b[index])));
 }
