@@ -116,12 +116,10 @@ const hints = {
     internal_error: "This is a bug in wsh; the server's log has the details.",
     runtime_dir_unusable: "HOME, XDG_RUNTIME_DIR and XDG_STATE_HOME must name writable directories.",
     unsafe_path: "It must belong to you, be inaccessible to others (chmod 700, files 600), and not be a symbolic link.",
-    input_send_timeout: "The program is not reading its input; check its screen.",
   },
   503: {
     history_unavailable: "See the message. Until then, commands are recorded in journals.",
     max_sessions_reached: "Kill a session, or raise max_sessions.",
-    parser_unavailable: "The session is ending; {sessions} lists the remaining ones.",
     session_unavailable: "The session process does not answer; {sessions} shows its state.",
     session_crashed: "The session process died; its log is in the state directory.",
     version_mismatch: "It runs another version of wsh: end a session with that version, update wsh on a machine.",
@@ -134,7 +132,6 @@ const hints = {
     outcome_unknown:
       "The request was sent and may have been carried out. {again}: it is not carried out twice. Or check {status} and {screen}.",
     deadline_passed: "Nothing was done. Try again with a later deadline.",
-    parser_timeout: "The terminal is busy; try again.",
   },
 } as const;
 

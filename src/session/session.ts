@@ -127,8 +127,7 @@ export class Session<P extends PaneRef = PaneRef> {
         return () => timer[Symbol.dispose]();
       },
       onChange: (change) => {
-        if (change.layout) void this.layOutPanes();
-        if (change.mode) this.events.emit("screenMode", this.elements.screenMode);
+        if (change === "layout") void this.layOutPanes();
         this.events.emit("drawn", undefined);
       },
     });

@@ -8,7 +8,7 @@ import type { Emitter } from "../base/emitter.ts";
 import type { ThemedSpan } from "../compositor/compose.ts";
 import type { BufferFiles } from "../instance/buffer-files.ts";
 import type { StateLasting } from "../pane/state/state-lifetime.ts";
-import type { PanelPosition, ScreenMode } from "../protocol/drawing.ts";
+import type { PanelPosition } from "../protocol/drawing.ts";
 import type { ElementLimits } from "../protocol/drawing-limits.ts";
 import type { WshError } from "../protocol/errors.ts";
 import type { Hook } from "../protocol/hooks.ts";
@@ -194,7 +194,6 @@ export interface SessionEvents {
   /** A person has pressed the prefix key, or another key that enters a table. */
   keyAwaited: undefined;
   inputMode: InputMode;
-  screenMode: ScreenMode;
 }
 
 /** The session's interface to the registry; the session process implements it with the file system. */

@@ -5,7 +5,7 @@
  * Owns the elements and their timers; only this class changes them, and each change is complete or not made: every
  * check comes before the first effect. Invariants: a focused id always names a focusable element that exists; z
  * counters never decrease; counts, and the bytes of all texts, stay within the limits; every real change is reported
- * once, together with whether it changed the panels' layout or the focus. Nothing is reported after `dispose`.
+ * once, together with whether it changed the panels' layout. Nothing is reported after `dispose`.
  */
 
 import { type Layout, layoutPanels } from "../../compositor/panel-layout.ts";
@@ -39,7 +39,6 @@ import {
 import { checkPieces, checkTotal, mergeWrites, textBytes, updateSpansById } from "./element-text.ts";
 
 const I32_MAX = 2_147_483_647;
-const noChange: ElementChange = { layout: false, focus: false, mode: false };
 
 export class ElementStore {
   readonly #options: ElementStoreOptions;
@@ -91,9 +90,8 @@ export class ElementStore {
   #switchMode(change: () => void): void {
     const before = { mode: this.screenMode, focused: this.#focusedId, elements: this.#all().length };
     change();
-    const mode = this.screenMode !== before.mode;
-    const focus = this.#focusedId !== before.focused;
-    if (mode || focus || this.#all().length !== before.elements) this.#notify({ layout: true, focus, mode });
+    const isSame = this.screenMode === before.mode && this.#focusedId === before.focused;
+    if (!isSame || this.#all().length !== before.elements) this.#notify("layout");
   }
 
   // Overlays
@@ -140,8 +138,8 @@ export class ElementStore {
     overlay.y = patch.y ?? overlay.y;
     overlay.width = patch.width ?? overlay.width;
     overlay.height = patch.height ?? overlay.height;
-    const focus = this.#patchCommonFields(overlay, patch);
-    this.#notify({ ...noChange, focus });
+    this.#patchCommonFields(overlay, patch);
+    this.#notify("content");
   }
 
   createPanel(input: CreatePanel): Panel {
@@ -178,10 +176,9 @@ export class ElementStore {
     this.#setText(panel, patch.spans ?? panel.spans, panel.writes);
     panel.position = patch.position ?? panel.position;
     panel.height = patch.height ?? panel.height;
-    const focus = this.#patchCommonFields(panel, patch);
-    const moved = panel.position !== position || panel.height !== height || panel.z !== z;
-    const layout = moved || panel.mode !== mode;
-    this.#notify({ ...noChange, layout, focus });
+    this.#patchCommonFields(panel, patch);
+    const isMoved = panel.position !== position || panel.height !== height || panel.z !== z;
+    this.#notify(isMoved || panel.mode !== mode ? "layout" : "content");
   }
 
   /** Lays out the current mode's panels on the outer screen and records which are visible. */
@@ -201,7 +198,7 @@ export class ElementStore {
   replaceSpans(kind: ElementKind, id: string, spans: readonly ElementSpan[]): void {
     const element = this.#find(kind, id);
     this.#setText(element, spans, element.writes);
-    this.#notify(noChange);
+    this.#notify("content");
   }
 
   /** Replaces the text and style of every stored span whose id was sent. Never adds a span. */
@@ -226,7 +223,7 @@ export class ElementStore {
     if (spans === undefined && writes === undefined) return;
     const newSpans = spans === undefined ? element.spans : updateSpansById(element.spans, spans);
     this.#setText(element, newSpans, writes === undefined ? element.writes : mergeWrites(element.writes, writes));
-    this.#notify(noChange);
+    this.#notify("content");
   }
 
   delete(kind: ElementKind, id: string): void {
@@ -237,11 +234,10 @@ export class ElementStore {
   /** Removes all elements of a kind in both modes, and clears focus even when the other kind had it. */
   clear(kind: ElementKind): void {
     const elements = this.#all().filter((element) => element.kind === kind);
-    const focus = this.#focusedId !== null;
+    if (elements.length === 0 && this.#focusedId === null) return;
     this.#focusedId = null;
-    if (elements.length === 0 && !focus) return;
     for (const element of elements) this.#drop(element);
-    this.#notify({ layout: kind === "panel" && elements.length > 0, focus, mode: false });
+    this.#notify(kind === "panel" && elements.length > 0 ? "layout" : "content");
   }
 
   get focused(): string | null {
@@ -292,7 +288,7 @@ export class ElementStore {
     this.#agentAlt = agentAlt;
     for (const each of elements) this.#restore({ ...each, cancelExpiry: undefined });
     this.#focusedId = focused;
-    this.#notify({ layout: true, focus: true, mode: true });
+    this.#notify("layout");
   }
 
   #restore(element: StoredOverlay | StoredPanel): void {
@@ -335,11 +331,10 @@ export class ElementStore {
     if (z >= this.#nextZ[kind]) this.#nextZ[kind] = Math.min(z + 1, I32_MAX);
   }
 
-  /** @returns whether the element lost the focus */
   #patchCommonFields(
     element: StoredOverlay | StoredPanel,
     patch: Pick<PatchPanel, "z" | "background" | "focusable" | "ttl_ms" | "screen_mode" | "persist">,
-  ): boolean {
+  ): void {
     element.mode = patch.screen_mode ?? element.mode;
     if (patch.z !== undefined) {
       element.z = patch.z;
@@ -349,15 +344,13 @@ export class ElementStore {
     if (patch.ttl_ms !== undefined) this.#expireAfter(element, patch.ttl_ms);
     element.persist = patch.persist ?? element.persist;
     element.focusable = patch.focusable ?? element.focusable;
-    const lost = !element.focusable && this.#focusedId === element.id;
-    if (lost) this.#focusedId = null;
-    return lost;
+    if (!element.focusable && this.#focusedId === element.id) this.#focusedId = null;
   }
 
   #add(element: StoredOverlay | StoredPanel, ttlMs: number | undefined): void {
     this.#bytes += element.bytes;
     if (ttlMs !== undefined) this.#expireAfter(element, ttlMs);
-    this.#notify({ ...noChange, layout: element.kind === "panel" });
+    this.#notify(element.kind === "panel" ? "layout" : "content");
   }
 
   #expireAfter(element: StoredOverlay | StoredPanel, ttlMs: number): void {
@@ -383,10 +376,8 @@ export class ElementStore {
   }
 
   #remove(elements: readonly (StoredOverlay | StoredPanel)[]): void {
-    const before = this.#focusedId;
     for (const element of elements) this.#drop(element);
-    const layout = elements.some(({ kind }) => kind === "panel");
-    this.#notify({ layout, focus: this.#focusedId !== before, mode: false });
+    this.#notify(elements.some(({ kind }) => kind === "panel") ? "layout" : "content");
   }
 
   #drop(element: StoredOverlay | StoredPanel): void {
@@ -400,7 +391,7 @@ export class ElementStore {
   #setFocus(id: string | null): void {
     if (this.#focusedId === id) return;
     this.#focusedId = id;
-    this.#notify({ ...noChange, focus: true });
+    this.#notify("content");
   }
 
   #notify(change: ElementChange): void {

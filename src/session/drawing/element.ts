@@ -10,14 +10,8 @@ import type { ElementLimits } from "../../protocol/drawing-limits.ts";
 
 export type ElementKind = "overlay" | "panel";
 
-export interface ElementChange {
-  /** The panels may need a new layout: one was added, removed or moved, or the screen mode changed. */
-  readonly layout: boolean;
-  /** The focus moved to another element or was cleared. */
-  readonly focus: boolean;
-  /** `screen_mode` has changed. */
-  readonly mode: boolean;
-}
+/** `layout`: the panels may need a new layout: one was added, removed or moved, or the screen mode changed. */
+export type ElementChange = "layout" | "content";
 
 /** Dependencies of the store on its environment. */
 export interface ElementStoreOptions {
