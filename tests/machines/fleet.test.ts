@@ -204,8 +204,14 @@ test("the list and doctor tell a user who is no longer admitted", async () => {
   await using bob = await fleet.join("operate", "refused-bob");
   type Entry = { hostname: string; health: string; error?: string };
   const listed = async (wsh: Wsh): Promise<Entry[]> => JSON.parse(await wsh.ok("servers", "--json"));
-  const entry = async (name: string) => (await listed(bob)).find(({ hostname }) => hostname === name);
+  const entry = async (name: string) => {
+    const all = (await (await bob.fetch("/servers")).json()) as Entry[];
+    return all.find(({ hostname }) => hostname === name);
+  };
+  // The command starts the server that is asked then.
+  await listed(bob);
   await until("m1 to be healthy", async () => (await entry("refused-m1"))?.health === "healthy");
+  expect((await listed(bob)).find(({ hostname }) => hostname === "refused-m1")?.health).toBe("healthy");
   await maker.ok("fleet", "revoke", "refused-bob", "--dir", fleet.dir);
   const rejected = await until("bob to be rejected", async () => {
     const found = await entry("refused-m1");

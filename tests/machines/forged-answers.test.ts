@@ -1,5 +1,6 @@
 /** A machine that answers with forged data: in lists, screens, errors, streams and events, at every output of this one. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { Client } from "@modelcontextprotocol/client";
 import { connect, type Msg, type NatsConnection, usernamePasswordAuthenticator } from "@nats-io/transport-node";
 import { joinedFile } from "../../src/cluster/fleet/creds-file.ts";
 import { addressedJson } from "../../src/cluster/machine-prefix.ts";
@@ -27,6 +28,7 @@ const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
 let machine: LyingMachine;
 let local: McpInstance;
 let socket: TestSocket;
+let agent: Client;
 
 beforeAll(async () => {
   machine = await LyingMachine.start();
@@ -35,6 +37,7 @@ beforeAll(async () => {
   await machine.remote.ok("exec", "dev", "--", "echo hi");
   const { url } = await local.startServer();
   await local.ok("servers", "add", machine.address, "--name", "m1");
+  agent = await local.client();
   await local.session("dev");
   socket = new TestSocket(new URL("/ws/json", url).href.replace("http", "ws"), {});
   await socket.opened;
@@ -136,8 +139,7 @@ describe("a list with an invalid session is rejected: the earlier one stays list
       { name: "m1/dev", id: "m1/@s1", pane_id: "m1/@1", tags: ["gpu"] },
     ]);
     expect(listed).toHaveLength(2);
-    const client = await local.client();
-    const { texts } = await call(client, "wsh_list_sessions", { server: "m1" });
+    const { texts } = await call(agent, "wsh_list_sessions", { server: "m1" });
     expect(texts.join().length).toBeLessThan(2_000);
     expect(texts.join()).not.toContain('"name":"m1/x');
   });

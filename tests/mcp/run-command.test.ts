@@ -31,9 +31,16 @@ async function shell() {
   };
 }
 
+let usual: ReturnType<typeof shell> | null = null;
+/** The same for tests that leave it at its prompt, and ask nothing of its earlier output: one session for all of them. */
+function usualShell(): ReturnType<typeof shell> {
+  usual ??= shell();
+  return usual;
+}
+
 describe("line programs", () => {
   testWith("python3")("a REPL: banner, results, several lines, output without a newline", async () => {
-    const { run } = await shell();
+    const { run } = await usualShell();
     const begun = await run("clear; python3");
     expect(begun).toMatchObject({ state: "waiting_for_input", prompt: ">>> " });
     expect(begun.output).toMatch(/^Python 3[^\n]*\n[^\n]*information\.$/);
@@ -59,7 +66,7 @@ describe("line programs", () => {
   });
 
   test("questions come with the text before the cursor, answers without their echo", async () => {
-    const { run } = await shell();
+    const { run } = await usualShell();
     const asks = "read -p 'Name: ' n; echo \"Hello $n\"; read -p 'Age: ' a; echo \"$a years\"";
     expect(await run(asks)).toMatchObject({ state: "waiting_for_input", prompt: "Name: ", output: "" });
     expect(await run("Ann")).toMatchObject({ prompt: "Age: ", output: "Hello Ann" });
@@ -70,7 +77,7 @@ describe("line programs", () => {
   });
 
   testWith("ssh-keygen")("a passphrase is asked for twice", async () => {
-    const { run } = await shell();
+    const { run } = await usualShell();
     expect(await run("ssh-keygen -t ed25519 -f key")).toMatchObject({
       state: "password",
       output: "Generating public/private ed25519 key pair.",
@@ -81,14 +88,14 @@ describe("line programs", () => {
   });
 
   test("several commands: the output of each, and the shell's text between them", async () => {
-    const { run } = await shell();
+    const { run } = await usualShell();
     expect((await run("echo a\n)\necho b")).output).toMatch(/^a\n[^\n]*syntax error[^\n]*\nb$/);
     expect((await run("for i in 1 2\ndo echo $i\ndone")).output).toBe("1\n2");
     expect((await run("")).output).toBe("");
   });
 
   test("a loop that is interrupted: both ends of its output, and where the rest is", async () => {
-    const { run, press, use } = await shell();
+    const { run, press, use } = await usualShell();
     await run("while :; do echo a line of the loop; done", { timeout_ms: 0 });
     // The output, not the line that is typed: before that, an interrupt would discard the line.
     await use("wsh_wait", { any_of: [{ type: "regex", pattern: "^a line of the loop$" }] });
@@ -203,7 +210,7 @@ describe("full-screen programs", () => {
   testWith("less")(
     "keys without Enter bring no warning; the screen is one text without blank rows at its end",
     async () => {
-      const { run, use } = await shell();
+      const { run, use } = await usualShell();
       expect((await run("printf 'a\\nb\\n' | less")).screen).toMatch(/a\nb\n\(END\)$/);
       const quit = await run("q", { submit: false });
       expect(quit).toMatchObject({ state: "prompt", exit_code: 0, output: "" });
@@ -220,7 +227,7 @@ describe("a dialog in one call", () => {
   const questions = `read -p 'Name: ' n; read -s -p 'Token: ' t; echo; read -p 'Sure? ' s; echo "$n \${#t} $s"`;
 
   test("each step is typed when its expected text is there; the result is the output", async () => {
-    const { use } = await shell();
+    const { use } = await usualShell();
     const result = await use("wsh_run_command", {
       input: questions,
       submit: true,
@@ -236,7 +243,7 @@ describe("a dialog in one call", () => {
   });
 
   testWith("vim")("into an editor, back to the prompt, and further commands", async () => {
-    const { use } = await shell();
+    const { use } = await usualShell();
     const result = await use("wsh_run_command", {
       input: "vim -u NONE -N letter",
       submit: true,
@@ -250,7 +257,7 @@ describe("a dialog in one call", () => {
   });
 
   test("stops at the first expectation that is not met, and reports it; continues from there", async () => {
-    const { session, use } = await shell();
+    const { session, use } = await usualShell();
     const stopped = await call(client, "wsh_run_command", {
       session,
       input: questions,
@@ -273,7 +280,7 @@ describe("a dialog in one call", () => {
   });
 
   test("a program that ends instead stops the dialog at once", async () => {
-    const { session } = await shell();
+    const { session } = await usualShell();
     const steps = [{ expect: "Password: ", input: "x", submit: true }];
     const began = performance.now();
     const { value } = await call(client, "wsh_run_command", { session, input: "echo no; false", submit: true, steps });
@@ -282,7 +289,7 @@ describe("a dialog in one call", () => {
   });
 
   test("nothing is typed unless every step can be", async () => {
-    const { session, use } = await shell();
+    const { session, use } = await usualShell();
     for (const bad of [{ keys: ["Nope"] }, { expect: { type: "regex", pattern: "(" } }, {}]) {
       const { isError } = await call(client, "wsh_run_command", {
         session,

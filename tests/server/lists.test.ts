@@ -12,7 +12,7 @@ import { Person } from "../support/terminals/attached-peer.ts";
 import { within } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 
-const ROUNDS = process.env.WSH_TEST_FULL === "1" ? 150 : 25;
+const ROUNDS = process.env.WSH_TEST_FULL === "1" ? 150 : 16;
 /** Difference of ages that is explained by asking one after the other, in ms. */
 const AGE_MS = 1_500;
 

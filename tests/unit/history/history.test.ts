@@ -236,7 +236,7 @@ describe("importing journals", () => {
   });
 
   test("processes killed during an import, two and more at once: nothing lost, nothing duplicated", async () => {
-    const rounds = full ? 20 : 3;
+    const rounds = full ? 20 : 2;
     const random = seededRandom(Number(process.env.WSH_TEST_SEED ?? 7));
     const each = 4_000;
     for (let round = 0; round < rounds; round++) {

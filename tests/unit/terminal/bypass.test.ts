@@ -4,7 +4,7 @@ import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
 
-const SEEDS = process.env.WSH_TEST_FULL === "1" ? 400 : 3;
+const SEEDS = process.env.WSH_TEST_FULL === "1" ? 400 : 2;
 /** Too little to be taken for a flood. */
 const SIP = 1_000;
 
