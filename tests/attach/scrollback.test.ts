@@ -66,7 +66,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("the scrollback of a t
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("s");
-    const print = (text: string): Promise<string> => wsh.ok("exec", "@1", "--", `seq -f ${text}%.0f 1 100`);
+    const print = (text: string): Promise<string> => wsh.exec("@1", `seq -f ${text}%.0f 1 100`);
     await print("old");
     await attached(person);
     // Lines of a pane as wide as the terminal go to its scrollback. In a narrower pane they wait.

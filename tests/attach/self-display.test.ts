@@ -11,7 +11,7 @@ const attach = (name: string, ...flags: readonly string[]) =>
 
 /** Types a command into a session, through its API. */
 async function types(wsh: Wsh, session: string, command: string): Promise<void> {
-  await wsh.ok("send", session, command, "--enter");
+  await wsh.enter(session, command);
 }
 
 async function shows(wsh: Wsh, session: string, wanted: RegExp): Promise<string> {

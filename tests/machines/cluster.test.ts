@@ -68,7 +68,7 @@ test.skipIf(process.env.WSH_TEST_FULL === undefined || isMissing("nats-server"))
       }
       expect(await exec("dev0", `echo after${round}`)).toMatchObject({ output: `after${round}` });
       expect(await listed()).toEqual(names);
-      await m1.ok("send", "seen", "--enter", `echo seen-$((40 + ${round}))`);
+      await m1.enter("seen", `echo seen-$((40 + ${round}))`);
       await person.sees(new RegExp(`^seen-${40 + round}$`, "m"));
       await victim.begin();
       await victim.joined(2);

@@ -73,7 +73,7 @@ testFleet(
     await bob.shows(pane, /^one$/m);
     await fleet.nats.kill();
     await person.sees(/m1 unreachable, \d+ s/);
-    await m1.ok("send", "dev", "--enter", "echo meanwhile");
+    await m1.enter("dev", "echo meanwhile");
     await fleet.nats.begin();
     // It is undefined which of the two connections returns last and gives the session its size: a smaller one has an edge.
     await person.sees((text) => /^meanwhile *│?$/m.test(text) && !text.includes("unreachable"));
@@ -93,7 +93,7 @@ testFleet("an attached terminal reconnects after the servers at both ends were k
   await until("the terminal to be attached again", async () => (await m1.list())[0]?.attached === 1);
   await bob.killServer();
   // The terminal's own program restarts a server.
-  await m1.ok("send", "dev", "--enter", "echo both-$((40+2))");
+  await m1.enter("dev", "echo both-$((40+2))");
   await person.sees(/^both-42$/m);
 });
 
@@ -305,7 +305,7 @@ testFleet("a stopped reader holds one credit of a stream", async () => {
   ]) {
     nats.publish(up, encodeStreamMessage({ kind: "bytes", bytes: message }, number++), { headers: own });
   }
-  await m1.ok("send", "dev", "--enter", "seq 300000; echo flood''-over");
+  await m1.enter("dev", "seq 300000; echo flood''-over");
   await until("the credit to be used", () => bytes === 256 * 1024);
   await m1.shows("dev", "flood-over");
   expect(bytes).toBe(256 * 1024);

@@ -34,7 +34,7 @@ beforeAll(async () => {
   machine = await LyingMachine.start();
   local = new McpInstance();
   await machine.remote.session("dev", "--tag", "gpu");
-  await machine.remote.ok("exec", "dev", "--", "echo hi");
+  await machine.remote.exec("dev", "echo hi");
   const { url } = await local.startServer();
   await local.ok("servers", "add", machine.address, "--name", "m1");
   agent = await local.client();

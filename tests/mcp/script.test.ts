@@ -110,7 +110,7 @@ test("after its time a program reports its position, continues, and can be stopp
   });
   expect(waiting).toMatchObject({ state: "running", script_id: resume, at: { step: 'waitFor("GO-ON")', line: 2 } });
   expect(printed).toBe("a");
-  await it.ok("send", "dev", "echo GO-ON", "--enter");
+  await it.enter("dev", "echo GO-ON");
   expect((await run({ resume })).value).toEqual({ state: "finished", value: 5, output: "b" });
   expect((await run({ resume })).value.code).toBe("command_not_found");
   const endless = await run({ code: "for (;;) {}", max_wait_ms: 100 });
@@ -129,7 +129,7 @@ test("after its time a program reports its position, continues, and can be stopp
   await client.ping();
   gate.open();
   await it.shows("dev", /^kept$/m);
-  await it.ok("exec", "dev", "--", "echo after");
+  await it.exec("dev", "echo after");
   expect(await it.screen("dev")).not.toContain("never");
 });
 

@@ -27,7 +27,7 @@ test.skipIf(!existsSync("/proc/self/autogroup"))(
     const [host = 0] = wsh.hosts();
     await wsh.shows("flood", /^\$/m);
     expect(groupOf(host)).toBe(0);
-    await wsh.ok("send", "flood", "yes", "--enter");
+    await wsh.enter("flood", "yes");
     using _others = crowd();
     await until("the flooding session to stand back", () => groupOf(host) > 0, 2 * PATIENCE_MS);
     await wsh.ok("signal", "flood", "INT");
