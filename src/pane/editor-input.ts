@@ -86,8 +86,8 @@ export class EditorInput {
     if (dropsPaste && this.pastePrompt !== null && this.pastePrompt < this.promptCount) this.pastePrompt = null;
   }
 
-  /** The editor has accepted a line, which it cannot within a paste. */
-  noteAccepted(): void {
+  /** The editor has accepted a line, which it cannot within a paste; or another program reads from now on. */
+  reset(): void {
     this.isAtPrompt = false;
     this.pastePrompt = null;
     this.restart();
@@ -101,13 +101,6 @@ export class EditorInput {
   notePasteEnd(): void {
     this.pastePrompt = null;
     this.tail = "";
-  }
-
-  /** Another program reads from now on. */
-  reset(): void {
-    this.isAtPrompt = false;
-    this.pastePrompt = null;
-    this.restart();
   }
 
   /** Answers to queries are not keys; a key of the history leaves text. */

@@ -31,6 +31,10 @@ export type Format = v.InferOutput<typeof FormatSchema>;
 export const LineSchema = v.union([v.string(), v.array(SpanSchema)]);
 export type Line = v.InferOutput<typeof LineSchema>;
 
+export function lineText(line: Line): string {
+  return typeof line === "string" ? line : line.map((span) => span.text).join("");
+}
+
 export const CursorSchema = v.object({ row: v.number(), col: v.number(), visible: v.boolean() });
 
 /** The selected or focused part of a full-screen program's screen, which plain text does not show. */

@@ -16,7 +16,7 @@ import { defined, present } from "../protocol/defined.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { concealedFrom } from "../secrets/allowed-agents.ts";
 import { ensureAuditKey } from "../secrets/own-secrets.ts";
-import type { Settings } from "../settings/table.ts";
+import { limitsOf } from "../settings/table.ts";
 import type { Access } from "./auth/access.ts";
 import { mountLogin, mountMe } from "./auth/login-routes.ts";
 import { Tickets } from "./auth/tickets.ts";
@@ -291,13 +291,4 @@ function createMcp(
     callerGone: (id) => callerGone(proxies, id),
     changed,
   });
-}
-
-/** Every setting named max_…, as `server.info` shows it. */
-function limitsOf(settings: Settings): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(settings).flatMap(([name, value]) =>
-      name.startsWith("max_") && typeof value === "number" ? [[name, value]] : [],
-    ),
-  );
 }

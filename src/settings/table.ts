@@ -403,6 +403,15 @@ export function valuesOf(given: Partial<Record<SettingName, unknown>>): Settings
   return values;
 }
 
+/** The settings named max_…, as `server.info` shows them. */
+export function limitsOf(values: Settings): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      name.startsWith("max_") && typeof value === "number" ? [[name, value]] : [],
+    ),
+  );
+}
+
 function areSettings(values: Partial<Record<SettingName, unknown>>): values is Settings {
   return settingNames.every((name) => settings[name].isValid(values[name]));
 }

@@ -7,7 +7,7 @@ import { visibleCell } from "../../protocol/harmless-text.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
-import { isSettingName, settingOf } from "../../settings/table.ts";
+import { isSettingName, limitsOf, settingOf } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { pairs, print, printJson, table } from "../print.ts";
 import { findAll } from "../session/session-list.ts";
@@ -31,7 +31,7 @@ export function register(program: Command): void {
       const server = isServerAlive(instance)
         ? v.parse(outputSchema("server.info"), await askServer(instance, "GET", "/server/info"))
         : null;
-      const limits = server?.limits ?? (await limitsOf(instance));
+      const limits = server?.limits ?? limitsOf((await settingsOf(instance)).values);
       const { name, runtimeDir, stateDir, configFile, httpSocket, mcpSocket } = instance;
       const paths = {
         runtime_dir: runtimeDir,
@@ -74,15 +74,6 @@ async function viewersOf(instance: Instance): Promise<string> {
     return viewers.length === 0 ? [] : [`${name}: ${viewers.map((each) => visibleCell(each.name)).join(", ")}`];
   });
   return shown.join("; ") || "none in a browser";
-}
-
-async function limitsOf(instance: Instance): Promise<Record<string, number>> {
-  const { values } = await settingsOf(instance);
-  return Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) =>
-      name.startsWith("max_") && typeof value === "number" ? [[name, value]] : [],
-    ),
-  );
 }
 
 function limitsTable(limits: Readonly<Record<string, number>>): string {

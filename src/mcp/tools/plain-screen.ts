@@ -5,20 +5,16 @@
 
 import type { OperationOutput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
-import type { Line, Screen } from "../../protocol/screen.ts";
+import { type Line, lineText, type Screen } from "../../protocol/screen.ts";
 
 /** The rows as one text; styled rows stay unchanged. */
 function rowsOf({ lines }: Pick<Screen, "lines">): string {
-  return withoutBlankEnd(lines).map(textOf).join("\n");
+  return withoutBlankEnd(lines).map(lineText).join("\n");
 }
 
 /** Lines down to the last that is not blank. */
 export function withoutBlankEnd(lines: readonly Line[]): Line[] {
   return lines.slice(0, lines.findLastIndex((line) => line.length > 0) + 1);
-}
-
-function textOf(line: Line): string {
-  return typeof line === "string" ? line : line.map((span) => span.text).join("");
 }
 
 export function shownScreen(screen: OperationOutput<"screen.get">, format: "plain" | "styled") {

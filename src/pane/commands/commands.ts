@@ -143,7 +143,7 @@ export class Commands {
     });
     this.log.on({
       started: ({ id }) => {
-        target.typed.noteAccepted();
+        target.typed.reset();
         this.scheduleShellCheck(id, 0);
       },
       prompt: () => target.typed.notePrompt(target.shell !== "fish"),

@@ -13,7 +13,7 @@ import type { RetainedLines } from "../../pane/text/retained-lines.ts";
 import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol/output-filter.ts";
-import type { Format, Line } from "../../protocol/screen.ts";
+import { type Format, type Line, lineText } from "../../protocol/screen.ts";
 import { incomplete, overwrittenIn } from "./step-output.ts";
 
 /** Default number of newest lines. */
@@ -150,7 +150,7 @@ function unchangedLines(range: PrintedRows, retained: RetainedLines | null): Pri
   const { head, tail, omitted } = retained;
   const { lines } = range;
   const isOwn = (line: { readonly line: Line } | undefined, text: string): boolean =>
-    line !== undefined && plainText(line.line).trimEnd() === text.trimEnd();
+    line !== undefined && lineText(line.line).trimEnd() === text.trimEnd();
   const missing = head.length + omitted + tail.length - lines.length;
   const isSame =
     missing >= 0 &&
@@ -189,7 +189,7 @@ async function filteredOutput(
     ...(rows.alternate ? { alternate_screen: true } : {}),
   };
   if (input.format === "styled") return { ...incompleteFields, ...styledOutput(rows, query, input.max_bytes), ...base };
-  const texts = rows.lines.map(({ line }) => plainText(line));
+  const texts = rows.lines.map(({ line }) => lineText(line));
   using storedOutput = new StoredOutput({ head: texts, tail: [], omitted: 0 }, null, 0, "");
   const { matches, text, omitted_bytes, omitted_lines } = outputResult(
     await readOutput(storedOutput, query, input.max_bytes, signal, overwrittenOf(pane, rows, input)),
@@ -218,7 +218,7 @@ function overwrittenOf(pane: Pane, { lines }: Rows, { since }: Filter): Readonly
 
 /** The last lines within the limit, as spans. */
 function styledOutput({ lines, dropped }: Rows, { test, head, tail }: OutputQuery, maxBytes: number) {
-  const matching = test === null ? lines : lines.filter(({ line }) => test(plainText(line)));
+  const matching = test === null ? lines : lines.filter(({ line }) => test(lineText(line)));
   const bounded = head === null ? matching : matching.slice(0, head);
   const requestedLines = tail === null ? bounded : matching.slice(-tail);
   let remainingBytes = maxBytes;
@@ -229,12 +229,8 @@ function styledOutput({ lines, dropped }: Rows, { test, head, tail }: OutputQuer
   const omitted = requestedLines.slice(0, from + 1);
   return {
     lines: requestedLines.slice(from + 1).map(({ line }) => line),
-    omitted_bytes: omitted.reduce((sum, { line }) => sum + Buffer.byteLength(plainText(line)) + 1, 0),
+    omitted_bytes: omitted.reduce((sum, { line }) => sum + Buffer.byteLength(lineText(line)) + 1, 0),
     omitted_lines: omitted.length + dropped,
     ...(test === null ? {} : { matches: matching.length }),
   };
-}
-
-function plainText(line: Line): string {
-  return typeof line === "string" ? line : line.map((span) => span.text).join("");
 }

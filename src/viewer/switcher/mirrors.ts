@@ -5,9 +5,9 @@
  * the target would be displayed. A session is identified by its socket, which is unique over all instances and does not
  * change on a rename; a pane among several represents its session.
  */
-import fs from "node:fs";
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
+import { realPath } from "../../platform/readable.ts";
 import { ShownInSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { listProcesses } from "../../registry/registry.ts";
@@ -94,20 +94,12 @@ async function askShownIn(socket: string): Promise<v.InferOutput<typeof ShownInS
 /** The socket of the session to which a socket of the instance belongs; another instance's is returned unchanged. */
 function sessionResolver(instance: Instance): (socket: string) => string {
   const processes = listProcesses(instance);
-  const bySocket = new Map(processes.map((each) => [canonicalPath(each.socket), each]));
+  const bySocket = new Map(processes.map((each) => [realPath(each.socket), each]));
   return (path) => {
-    const socket = canonicalPath(path);
+    const socket = realPath(path);
     const entry = bySocket.get(socket);
     const session =
       entry === undefined ? entry : processes.find((each) => !each.isMember && each.session === entry.session);
-    return session === undefined ? socket : canonicalPath(session.socket);
+    return session === undefined ? socket : realPath(session.socket);
   };
-}
-
-function canonicalPath(socket: string): string {
-  try {
-    return fs.realpathSync(socket);
-  } catch {
-    return socket;
-  }
 }
