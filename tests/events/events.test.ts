@@ -46,7 +46,7 @@ test("a session's life, commands, words and state", async () => {
     return (await recorded("one", "--type", "command_finished")).length === 2;
   });
   await wsh.ok("rename", "one", "two");
-  await wsh.ok("kill", "two");
+  await wsh.kill("two");
   const events = await recorded();
   // Under load the shell is seen working on its prompt.
   const names = events.map(({ event }) => event).filter((event) => event !== "state_changed");
@@ -70,7 +70,7 @@ test("a pane that came from another session has that session's window, tags, nam
   await wsh.ok("exec", pane, "--", "echo a");
   const before = await recorded("to", "--tag", "moved", "--type", "command_finished");
   expect(before).toMatchObject([{ pane, tags: ["moved"], session: "to", window: expect.stringMatching(/^@w/) }]);
-  await wsh.ok("kill", "from");
+  await wsh.kill("from");
   await wsh.ok("rename", "to", "onto");
   await wsh.ok("tag", "onto", "--add", "more");
   await wsh.ok("exec", pane, "--", "echo b");
@@ -82,7 +82,7 @@ test("a pane that came from another session has that session's window, tags, nam
   const [, , last] = await recorded("onto", "to", "--type", "command_finished");
   expect(last).toMatchObject({ pane, private: true, session: "onto" });
   expect(last).not.toHaveProperty("command");
-  await wsh.ok("kill", "onto");
+  await wsh.kill("onto");
 });
 
 test("events of a pane whose session has crashed have that session's last name and tags", async () => {
@@ -102,7 +102,7 @@ test("events of a pane whose session has crashed have that session's last name a
     (await orphans()).length > 0 ? orphans() : null,
   );
   expect(orphan).toMatchObject({ pane, session: "had", session_id: id, tags: ["one", "two"] });
-  await wsh.ok("kill", "carries");
+  await wsh.kill("carries");
 });
 
 test("a session that never was is refused, one that has ended is not", async () => {
@@ -119,7 +119,7 @@ test("a session that never was is refused, one that has ended is not", async () 
   expect((await wsh.fetch("/events?session=nosess&wait_ms=60000")).status).toBe(404);
   await wsh.session("over");
   await wsh.ok("rename", "over", "was");
-  await wsh.ok("kill", "was");
+  await wsh.kill("was");
   for (const name of ["over", "was"]) expect(await recorded(name)).not.toEqual([]);
   expect((await wsh.fetch("/events?session=over&since=start")).status).toBe(200);
 });
@@ -138,7 +138,7 @@ test("a session that is renamed while its events are followed is followed on", a
   const printed = [first, second].map(({ value }) => new TextDecoder().decode(value)).join("");
   expect(parsed(printed).map(({ session }) => session)).toEqual(["before", "after"]);
   expect(await following.exited).toBe(0);
-  await wsh.ok("kill", "after");
+  await wsh.kill("after");
 });
 
 test("ports, long silence, and programs that only wait", async () => {
@@ -155,13 +155,13 @@ test("ports, long silence, and programs that only wait", async () => {
   });
   await wsh.ok("send", "serves", "--keys", "Ctrl+C");
   await until("the port to close", async () => (await recorded("serves", "--type", "port_closed")).length === 1);
-  await wsh.ok("kill", "serves");
+  await wsh.kill("serves");
 });
 
 test("a private session's commands are not written to disk", async () => {
   await wsh.session("mine", "--private");
   await wsh.ok("exec", "mine", "--", "echo tell-nobody");
-  await wsh.ok("kill", "mine");
+  await wsh.kill("mine");
   const events = await recorded("mine");
   expect(events.map(({ event }) => event)).toContain("command_finished");
   expect(JSON.stringify(events)).not.toContain("tell-nobody");

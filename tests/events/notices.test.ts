@@ -140,7 +140,7 @@ test("a question reaches ntfy with its answers as buttons, of which one counts, 
   expect(once?.label).toBe("Once");
   await wsh.fetch(`${once?.url}`.replace("https://box.example", ""), { method: "POST" });
   expect((await sent).status).toBe(204);
-  await until("the input", async () => (await wsh.ok("screen", "asks")).includes("# by leave"));
+  await until("the input", async () => (await wsh.screen("asks")).includes("# by leave"));
 });
 
 test("a question that names no session waits where a notice of it reaches a person", async () => {

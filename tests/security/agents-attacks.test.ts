@@ -166,7 +166,7 @@ test("a permission to type is for the session that the dialog named: not for one
   await person.answer("1", "act on session 'before'");
   expect((await sent).error).toContain("has changed while the person was asked");
   expect(await wsh.ok("screen", pane)).not.toContain("typed-");
-  await wsh.ok("kill", "after");
+  await wsh.kill("after");
 });
 
 test("a person's pane stays the person's in an agent's session: also one that another process runs", async () => {
@@ -209,7 +209,7 @@ test("a person's pane stays the person's in an agent's session: also one that an
   expect(await byAgent("pane", "swap", other, own?.id ?? "")).toMatchObject({ code: 0 });
   expect(await byAgent("pane", "move", other, "--to", "lair-2")).toMatchObject({ code: 0 });
   expect(await byAgent("kill", "lair", "lair-2")).toMatchObject({ code: 0 });
-  await wsh.ok("kill", "giver");
+  await wsh.kill("giver");
 });
 
 test("an agent's own program cannot claim the token of another agent", async () => {
@@ -225,7 +225,7 @@ test("an agent's own program cannot claim the token of another agent", async () 
     expect.stringMatching(/^access_denied: claude may not session.kill in 'tokens'; it belongs to the agent/),
   ]);
   expect((await wsh.run("token", "create", "notice")).stderr).toContain("'notice' is reserved");
-  await wsh.ok("kill", "tokens");
+  await wsh.kill("tokens");
   server.kill("SIGTERM");
   await server.exited;
 });
@@ -255,7 +255,7 @@ test("an agent reports for itself: it neither speaks for another one, nor makes 
   expect(await raw("claudes", report(await pidOf("claudes"), "claude"))).toEqual(['{"accepted":true}']);
   await byAgent("new", "its-own", "--", "sleep 300");
   expect(await raw("its-own", report(await pidOf("its-own"), "brandnew"))).toEqual(['{"accepted":true}']);
-  await wsh.ok("kill", "codexs", "editor", "claudes", "its-own");
+  await wsh.kill("codexs", "editor", "claudes", "its-own");
 });
 
 test("the history names an agent for what its command line runs, whoever it says that it is", async () => {
@@ -265,7 +265,7 @@ test("the history names an agent for what its command line runs, whoever it says
   const [answer] = await raw("raw-recorded", { op: "exec", input: { command: "echo raw-$((40 + 2))" } });
   expect(answer).toContain("raw-42");
   await wsh.session("persons-own");
-  await wsh.ok("exec", "persons-own", "--", "echo person");
+  await wsh.exec("persons-own", "echo person");
   const by = async (session: string) => {
     const { commands } = JSON.parse(await wsh.ok("history", "--json", "--list", "--session", session));
     return commands.map((command: { by: string }) => command.by);
@@ -276,7 +276,7 @@ test("the history names an agent for what its command line runs, whoever it says
     ["persons-own", "person"],
   ] as const)
     await until(`the command in '${session}' is the ${who}'s`, async () => (await by(session)).join() === who);
-  await wsh.ok("kill", "recorded", "raw-recorded", "persons-own");
+  await wsh.kill("recorded", "raw-recorded", "persons-own");
 });
 
 test("a server that an agent starts gives it no buttons of notices, and no token of its choice", async () => {
@@ -390,9 +390,9 @@ test("an orphan of an agent cannot choose settings by which agents may do everyt
     expect(await raw(name, { op: "window.create", input: { view: "not-shown" } })).toEqual([
       expect.stringMatching(/^access_denied: .* in 'not-shown'/),
     ]);
-    await wsh.ok("kill", name);
+    await wsh.kill(name);
   }
-  await wsh.ok("kill", "of-orphan", "not-shown");
+  await wsh.kill("of-orphan", "not-shown");
 });
 
 test("a ticket for a WebSocket over TCP is that of the agent which got it", async () => {
@@ -417,7 +417,7 @@ test("a ticket for a WebSocket over TCP is that of the agent which got it", asyn
     code: "access_denied",
     message: expect.stringMatching(/^claude may not/),
   });
-  await wsh.ok("kill", "by-ticket");
+  await wsh.kill("by-ticket");
   server.kill("SIGTERM");
   await server.exited;
 });
@@ -438,7 +438,7 @@ test("a session process with code of an agent acts for the agent", async () => {
   expect(error).toContain("claude may not session.kill");
   for (const name of ["LD_LIBRARY_PATH", "BUN_TCC_OPTIONS"]) expect(givesOtherCode(`${name}=/x`)).toBe(true);
   for (const name of ["BUN_INSTALL", "BUN_JSC_useJIT", "LD_BIND_NOW"]) expect(givesOtherCode(`${name}=1`)).toBe(false);
-  await wsh.ok("kill", "by-code");
+  await wsh.kill("by-code");
 });
 
 test("a server keeps nothing for each name that an agent gives itself", async () => {
@@ -470,14 +470,14 @@ test("waiting for a process neither ends a person's program unasked, nor shows w
     expect.stringMatching(/^access_denied: claude may not process.wait/),
   ]);
   expect((await wsh.list()).find(({ name }) => name === "waited")?.running).toBe(true);
-  await wsh.ok("kill", "waited", "hidden");
+  await wsh.kill("waited", "hidden");
 });
 
 test("of a private session an agent's stream learns only the name", async () => {
   await wsh.session("nameless", "--private", "--", "sleep 300");
   const [answer = ""] = await raw("nameless", { op: "peer.client" });
   expect(JSON.parse(answer)).toMatchObject({ name: "nameless", private: true, pid: null, command: "", windows: [] });
-  await wsh.ok("kill", "nameless");
+  await wsh.kill("nameless");
 });
 
 test("agents leave places for the person in the person's own session", async () => {

@@ -63,7 +63,7 @@ test("a program's copy (OSC 52) is the agent's that typed there last, or that ma
   const { wsh, client, byAgent } = place;
   const listed = (text: string) =>
     until(`the copy '${text}'`, async () => (await wsh.ok("buffer", "list")).includes(text));
-  await wsh.ok("exec", "theirs", "--", copies("a person's"));
+  await wsh.exec("theirs", copies("a person's"));
   await listed("a person's");
   await call(client, "wsh_exec", { session: "driven", create: true, command: copies("typed by an agent") });
   await listed("typed by an agent");
@@ -73,7 +73,7 @@ test("a program's copy (OSC 52) is the agent's that typed there last, or that ma
   expect(await wsh.ok("buffer", "show")).toBe("a person's");
   expect(await byAgent("buffer", "show")).toBe("started by an agent");
   // What a person types there is the person's again.
-  await wsh.ok("exec", "driven", "--", copies("a person's again"));
+  await wsh.exec("driven", copies("a person's again"));
   await listed("a person's again");
   expect(await wsh.ok("buffer", "show")).toBe("a person's again");
 });
@@ -96,7 +96,7 @@ test("so is a copy after another's call that was refused, and one that an agent 
   expect(await wsh.ok("buffer", "show")).toBe("a person's");
 
   await byAgent("new", "streamed");
-  await wsh.ok("exec", "streamed", "--", "true");
+  await wsh.exec("streamed", "true");
   const line = join(wsh.dir, "line");
   fs.writeFileSync(line, `${copies("through a stream")}\n`);
   expect(await byAgent("tmux", "pipe-pane", "-I", "-t", "streamed", `cat '${line}'`)).toBe("");

@@ -146,7 +146,7 @@ test("a label that two owners have used under one name is refused until the sess
   await wsh.session("name", "--", "sleep", "300");
   await wsh.ok("checkpoint", "save", "name", "good");
   const person = (await wsh.list()).find(({ name }) => name === "name")?.id ?? "";
-  await wsh.ok("kill", "name");
+  await wsh.kill("name");
   expect((await byAgent("new", "name", "--", "sleep", "300")).code).toBe(0);
   const agents = (await wsh.list()).find(({ name }) => name === "name")?.id ?? "";
   expect((await byAgent("checkpoint", "save", "name", "good")).code).toBe(0);
@@ -163,7 +163,7 @@ test("a label that two owners have used under one name is refused until the sess
   expect((await byAgent("checkpoint", "delete", person, "good")).error).toContain("claude may not");
   await wsh.ok("checkpoint", "delete", agents, "good");
   expect(await wsh.ok("checkpoint", "show", person, "good")).not.toBe("");
-  await wsh.ok("kill", "name");
+  await wsh.kill("name");
 });
 
 /** The processes of a directory of the test, by their command lines. */
@@ -182,7 +182,9 @@ test("the pipes of an agent end when the session becomes private or its permissi
   expect(await reading).toMatchObject({ code: 0, error: expect.stringContaining("waiting for a person") });
   await wsh.ok("tmux", "pipe-pane", "-t", second, `cat >${own}`);
   // One types, until its permission is taken back.
-  const third = (await wsh.ok("tmux", "split-window", "-dP", "-F", "#{pane_id}", "-t", "piped", "yes")).trim();
+  const third = (
+    await wsh.ok("tmux", "split-window", "-dP", "-F", "#{pane_id}", "-t", "piped", "read go; exec yes")
+  ).trim();
   await wsh.ok("agents", "--allow", "claude");
   expect((await byAgent("tmux", "pipe-pane", "-I", "-t", third, "sleep 4003")).code).toBe(0);
   await wsh.ok("agents", "--forget", "claude");
@@ -193,6 +195,7 @@ test("the pipes of an agent end when the session becomes private or its permissi
     );
   await told(third, "its permission was taken back");
   // The stream of a pane that floods is not read while the command reads nothing.
+  await wsh.ok("send", third.replace("%", "@"), "", "--enter");
   const flooded = byAgent("tmux", "pipe-pane", "-t", third, "sleep 4004");
   await answer(terminal, /pipe-pane sleep 4004/, "once");
   expect((await flooded).code).toBe(0);
@@ -213,7 +216,7 @@ test("the pipes of an agent end when the session becomes private or its permissi
     expect.objectContaining({ target: "piped", result: "access_denied" }),
     ...[1, 2].map(() => expect.objectContaining({ target: "piped", result: "private" })),
   ]);
-  await wsh.ok("kill", "piped");
+  await wsh.kill("piped");
 });
 
 test("of tmux's options an agent sets decoration in a person's window unasked, and is asked about all others before they change", async () => {
@@ -227,7 +230,7 @@ test("of tmux's options an agent sets decoration in a person's window unasked, a
   const person = (await wsh.ok("tmux", "list-panes", "-t", "team", "-F", "#{pane_id}")).trim().split("\n").at(-1) ?? "";
   const made = (await byAgent("tmux", "split-window", "-dP", "-F", "#{pane_id}", "-t", ids, "sleep 300")).output.trim();
   const set = (...words: readonly string[]) => byAgent("tmux", ...words);
-  for (const line of [
+  const unasked = [
     ["set-option", "-w", "-t", "team", "pane-border-status", "top"],
     ["set-option", "-w", "-t", "team", "pane-border-format", "#[fg=cyan,bold] #{pane_title} #[default]"],
     ["set-option", "-p", "-t", made, "pane-border-style", "fg=red"],
@@ -238,8 +241,9 @@ test("of tmux's options an agent sets decoration in a person's window unasked, a
     ["set-option", "-wu", "-t", "team", "pane-border-status"],
     ["select-pane", "-t", made, "-T", "tester"],
     ["select-pane", "-t", person, "-g"],
-  ])
-    expect([line, await set(...line)]).toEqual([line, expect.objectContaining({ code: 0, error: "" })]);
+  ];
+  // One command line; the last command prints.
+  expect(await set(...unasked.flatMap((line) => [...line, ";"]))).toEqual({ code: 0, output: "default\n", error: "" });
   const refused = [
     ["set-option", "-w", "-t", "team", "synchronize-panes", "on"],
     ["set-option", "-p", "-t", made, "synchronize-panes", "on"],
@@ -285,7 +289,7 @@ test("of tmux's options an agent sets decoration in a person's window unasked, a
   expect(text).not.toContain("Show this in another session");
   await answer(terminal, /act on session 'team'/, "no");
   expect((await closed).code).toBe(1);
-  await wsh.ok("kill", "team");
+  await wsh.kill("team");
 });
 
 test("a popup of an agent, which gets the person's keys, is closed when the session becomes private; a person's stays", async () => {
@@ -303,7 +307,7 @@ test("a popup of an agent, which gets the person's keys, is closed when the sess
   await wsh.ok("agents", "--forget", "claude");
   await wsh.ok("private", "popped", "on");
   await terminal.sees((text) => text.includes("persons-popup") && !text.includes("agents-popup"));
-  await wsh.ok("kill", "popped");
+  await wsh.kill("popped");
 });
 
 test("an agent's hooks on a person's session run until it is private, and a person's go on", async () => {
@@ -326,5 +330,5 @@ test("an agent's hooks on a person's session run until it is private, and a pers
   await wsh.ok("private", "hooked", "on");
   await wsh.ok("tmux", "rename-window", "-t", "hooked", "two");
   expect([ran("agent"), ran("person")]).toEqual([1, 2]);
-  await wsh.ok("kill", "hooked");
+  await wsh.kill("hooked");
 });

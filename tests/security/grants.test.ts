@@ -69,7 +69,7 @@ test("nothing else leads out: operations, streams, HTTP, MCP, tmux, attach, file
   const text = commands.map((words) => `${self} ${words} </dev/null 2>&1 | head -1`).join("; ");
   const lines = (await sandboxed("own-panes", text)).stdout.trim().split("\n");
   expect(lines.filter((line) => !line.includes("is not available in this sandbox"))).toEqual([]);
-  for (const name of ["theirs", "other"]) expect(await wsh.ok("screen", name)).not.toContain("crossed-over");
+  for (const name of ["theirs", "other"]) expect(await wsh.screen(name)).not.toContain("crossed-over");
   const after = await wsh.list();
   expect(after.map(({ id, name, rows, tags }) => [id, name, rows, tags])).toEqual(
     before.map(({ id, name, rows, tags }) => [id, name, rows, tags]),

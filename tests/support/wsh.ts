@@ -158,6 +158,11 @@ export class Wsh implements AsyncDisposable {
     return this.call(session, "commands.list", {});
   }
 
+  /** Ends sessions, as `wsh kill` without that command. */
+  async kill(...names: readonly string[]): Promise<void> {
+    for (const name of names) await this.call(name, "session.kill", {});
+  }
+
   /** As `wsh list --json` prints them; without a command unless there are options. */
   async list(...args: readonly string[]): Promise<SessionInfo[]> {
     if (args.length === 0) return (await import("./in-process-commands.ts")).readList(this.instance);

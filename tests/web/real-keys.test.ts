@@ -2,13 +2,13 @@
  * Keys that both a browser and a terminal want, pressed at a keyboard (X, xdotool): synthetic events never reach the
  * browser's own handling.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { launch, type Page } from "puppeteer-core";
 import { anyOf, isMissing } from "../support/programs.ts";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 import { isCompiled } from "../support/wsh-program.ts";
-import { browserTest, PAGE_MS, TestBrowser } from "./support/browser.ts";
+import { browserTest, PAGE_MS, TestBrowser, type TestPage } from "./support/browser.ts";
 import { Display } from "./support/display.ts";
 
 const hasDisplay = !isMissing("Xvfb", "xdotool");
@@ -17,15 +17,25 @@ const firefox =
 
 let gateway: Gateway;
 let display: Display;
+let browser: TestBrowser | undefined;
 beforeAll(async () => {
   if (!isCompiled || !hasDisplay) return;
   gateway = await Gateway.start();
   display = await Display.start();
+  browser = await TestBrowser.start(1, display.name);
 });
+/** The keyboard goes to the window with the page's name: there is one. */
+afterEach(() => browser?.closePages());
 afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
   await display?.[Symbol.asyncDispose]();
   await gateway?.[Symbol.asyncDispose]();
 });
+
+function newPage(): Promise<TestPage> {
+  if (browser === undefined) throw new Error("no browser");
+  return browser.page();
+}
 
 async function ownedKeys(page: Page, name: string, paletteKey: string): Promise<void> {
   const file = `${gateway.dir}/${name}.bytes`;
@@ -94,15 +104,13 @@ async function ownedKeys(page: Page, name: string, paletteKey: string): Promise<
 }
 
 (hasDisplay ? browserTest : browserTest.skip)("Chromium's keys at a keyboard", async () => {
-  await using browser = await TestBrowser.start(1, display.name);
-  const { page, faults } = await browser.page();
+  const { page, faults } = await newPage();
   await ownedKeys(page, "chromium", "ctrl+shift+p");
   expect(faults).toEqual([]);
 });
 
 (hasDisplay ? browserTest : browserTest.skip)("an image becomes a file, whichever way it is pasted", async () => {
-  await using browser = await TestBrowser.start(1, display.name);
-  const { page, faults } = await browser.page();
+  const { page, faults } = await newPage();
   const file = `${gateway.dir}/images.bytes`;
   await Bun.write(file, "");
   await gateway.create({ name: "images", command: `/bin/sh -c 'stty raw -echo; printf ready; exec cat > ${file}'` });
