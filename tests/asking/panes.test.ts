@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { AskResult } from "../../src/protocol/ask-result.ts";
 import type { PendingQuestion } from "../../src/protocol/asking.ts";
 import { Http } from "../support/http.ts";
+import { shared } from "../support/shared.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -10,9 +11,10 @@ import { Wsh } from "../support/wsh.ts";
 const READY = /Esc dismisses/;
 const SECRET = "xK4-panes-are-apart-0815";
 
+const wsh = shared(new Wsh());
+
+/** A session of its own, and an attached terminal. */
 async function scene() {
-  const wsh = new Wsh();
-  await wsh.server();
   await wsh.session("s");
   const terminal = await EmulatorTerminal.attach(wsh, "s", { seen: "$", rows: 24, cols: 100 });
   const http = new Http({ unix: wsh.instance.httpSocket });
@@ -34,7 +36,7 @@ async function scene() {
       http.expect(200, http.post(`/sessions/${target}/wait`, { max_wait_ms: 20_000, ...input })),
     async [Symbol.asyncDispose]() {
       await terminal[Symbol.asyncDispose]();
-      await wsh[Symbol.asyncDispose]();
+      await wsh.kill("s");
     },
   };
 }
@@ -64,7 +66,7 @@ describe("in a session of several panes", () => {
     await using the = await scene();
     const { terminal, wsh } = the;
     const pane = await the.split();
-    await wsh.ok("send", pane, "read -rs A; echo got $(printf %s $A | wc -c)", "--keys", "Enter");
+    await wsh.enter(pane, "read -rs A; echo got $(printf %s $A | wc -c)");
     await until("the password prompt", async () => (await the.state(pane)) === "password");
     // A session's name selects its oldest pane, as everywhere.
     const refused = await the.http.post("/sessions/s/ask", { question: "Key?", kind: "secret" });
@@ -88,11 +90,11 @@ describe("in a session of several panes", () => {
     await using the = await scene();
     const { terminal, wsh } = the;
     const pane = await the.split();
-    await wsh.ok("send", pane, "read -rs A; stty echo; cat", "--keys", "Enter");
+    await wsh.enter(pane, "read -rs A; stty echo; cat");
     await until("the password prompt", async () => (await the.state(pane)) === "password");
     const asked = the.ask({ question: "Key?", kind: "secret" }, pane);
     await terminal.sees(/Enter types it there/);
-    await wsh.ok("send", pane, "", "--keys", "Enter");
+    await wsh.enter(pane, "");
     await until("the other program", async () => (await the.state(pane)) === "waiting_for_input");
     terminal.type(`${SECRET}\r`);
     expect(await asked).toMatchObject({ state: "closed", decided_by: "secret_not_taken" });

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Row } from "../../src/protocol/grid.ts";
 import { Canvas } from "../support/drawing-api.ts";
+import { shared } from "../support/shared.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
@@ -12,7 +13,7 @@ import { Wsh } from "../support/wsh.ts";
 const withTmux = describe.skipIf(!hasTmux);
 const PROMPT = /^\$ ?$/m;
 /** Lines of a flood. */
-const LINES = process.env.WSH_TEST_FULL === "1" ? 300_000 : 30_000;
+const LINES = process.env.WSH_TEST_FULL === "1" ? 300_000 : 15_000;
 
 /** Numbered lines, wide enough to be visible beside a box. */
 function numbered(count: number): string {
@@ -31,11 +32,12 @@ function redCells(row: Row | undefined): number[] {
   return (row ?? []).flatMap(({ style }, col) => (Bun.deepEquals(style.bg, { indexed: 1 }) ? [col] : []));
 }
 
-/** A session, a server, and an attached terminal with this on its screen. */
+const wsh = shared(new Wsh());
+
+/** A session of its own, and an attached terminal. */
 async function scene(options: { rows?: number; cols?: number; env?: Record<string, string> } = {}) {
-  const wsh = new Wsh();
   const { rows = 24, cols = 80 } = options;
-  await Promise.all([wsh.session("s", "--size", `${cols}x${rows}`), wsh.server()]);
+  await wsh.session("s", "--size", `${cols}x${rows}`);
   const terminal = await EmulatorTerminal.attach(wsh, "s", options);
   const canvas = new Canvas(wsh, "s");
   return {
@@ -44,7 +46,7 @@ async function scene(options: { rows?: number; cols?: number; env?: Record<strin
     canvas,
     async [Symbol.asyncDispose]() {
       await terminal[Symbol.asyncDispose]();
-      await wsh[Symbol.asyncDispose]();
+      await wsh.kill("s");
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Panels beside real programs: they keep their rows, and the program has exactly the rest. */
 import { describe, expect, test } from "bun:test";
 import { Canvas } from "../support/drawing-api.ts";
+import { shared } from "../support/shared.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
@@ -8,9 +9,11 @@ import { Wsh } from "../support/wsh.ts";
 
 const PROMPT = /^\$ ?$/m;
 
+const wsh = shared(new Wsh());
+
+/** A session of its own, and an attached terminal. */
 async function scene() {
-  const wsh = new Wsh();
-  await Promise.all([wsh.session("s"), wsh.server()]);
+  await wsh.session("s");
   const terminal = await EmulatorTerminal.attach(wsh, "s");
   return {
     wsh,
@@ -18,7 +21,7 @@ async function scene() {
     canvas: new Canvas(wsh, "s"),
     async [Symbol.asyncDispose]() {
       await terminal[Symbol.asyncDispose]();
-      await wsh[Symbol.asyncDispose]();
+      await wsh.kill("s");
     },
   };
 }

@@ -34,16 +34,23 @@ async function recorded(...args: readonly string[]): Promise<Printed[]> {
   return parsed(await wsh.ok("events", ...args, "--since", "start", "--no-follow"));
 }
 
+/** The events of these types of a session, by its name or id: without the command, for conditions that are waited for. */
+async function journal(session: string, ...types: readonly RecordedEvent["event"][]) {
+  const all = { since: "start", wait_ms: 0, limit: 10_000, type: [...types], session: [], tag: [] };
+  const { events } = await readEvents(eventsDir(wsh.instance), all, AbortSignal.timeout(5_000));
+  return events.filter((each) => each.session === session || each.session_id === session);
+}
+
 test("a session's life, commands, words and state", async () => {
   await wsh.session("one", "--tag", "ci");
   await wsh.run("exec", "one", "--", "printf '\\a\\033]9;look\\033\\\\'; false");
-  await wsh.ok("send", "one", "--enter", "read secret");
+  await wsh.enter("one", "read secret");
   await until("the state", async () =>
-    (await recorded("one", "--type", "state_changed")).find(({ state }) => state === "waiting_for_input"),
+    (await journal("one", "state_changed")).find(({ state }) => state === "waiting_for_input"),
   );
-  await wsh.ok("send", "one", "--enter", "");
+  await wsh.enter("one", "");
   await until("the end of the command", async () => {
-    return (await recorded("one", "--type", "command_finished")).length === 2;
+    return (await journal("one", "command_finished")).length === 2;
   });
   await wsh.ok("rename", "one", "two");
   await wsh.kill("two");
@@ -67,18 +74,18 @@ test("a pane that came from another session has that session's window, tags, nam
   await wsh.session("to", "--tag", "moved");
   const pane = (await wsh.ok("split", "from")).trim();
   await wsh.ok("pane", "move", pane, "--to", "to");
-  await wsh.ok("exec", pane, "--", "echo a");
+  await wsh.exec(pane, "echo a");
   const before = await recorded("to", "--tag", "moved", "--type", "command_finished");
   expect(before).toMatchObject([{ pane, tags: ["moved"], session: "to", window: expect.stringMatching(/^@w/) }]);
   await wsh.kill("from");
   await wsh.ok("rename", "to", "onto");
   await wsh.ok("tag", "onto", "--add", "more");
-  await wsh.ok("exec", pane, "--", "echo b");
+  await wsh.exec(pane, "echo b");
   const since = before[0]?.cursor ?? "";
   const after = await wsh.ok("events", "onto", "--since", since, "--no-follow", "--type", "command_finished");
   expect(parsed(after)).toMatchObject([{ pane, tags: ["more", "moved"], session: "onto" }]);
   await wsh.ok("private", "onto", "on");
-  await wsh.ok("exec", pane, "--", "echo secret");
+  await wsh.exec(pane, "echo secret");
   const [, , last] = await recorded("onto", "to", "--type", "command_finished");
   expect(last).toMatchObject({ pane, private: true, session: "onto" });
   expect(last).not.toHaveProperty("command");
@@ -94,10 +101,9 @@ test("events of a pane whose session has crashed have that session's last name a
   await wsh.ok("tag", "had", "--add", "two");
   // It goes on without its session's process, which another one records.
   await wsh.ok("send", pane, "for i in $(seq 400); do printf '\\033]9;n%s\\007' $i; sleep 0.1; done", "--enter");
-  await until("the first", async () => (await recorded(id, "--type", "notification")).length > 0);
+  await until("the first", async () => (await journal(id, "notification")).length > 0);
   await wsh.killHost(-1);
-  const orphans = async () =>
-    (await recorded(id, "--type", "notification")).filter(({ window }) => window === undefined);
+  const orphans = async () => (await journal(id, "notification")).filter(({ window }) => window === undefined);
   const [orphan] = await until("one without its session", async () =>
     (await orphans()).length > 0 ? orphans() : null,
   );
@@ -129,11 +135,11 @@ test("a session that is renamed while its events are followed is followed on", a
   const since = (await recorded("before")).at(-1)?.cursor ?? "";
   const wanted = ["before", "--since", since, "--type", "command_finished", "--count", "2"];
   const following = wsh.spawn(["events", ...wanted]);
-  await wsh.ok("exec", "before", "--", "true");
+  await wsh.exec("before", "true");
   const reader = following.stdout.getReader();
   const first = await reader.read();
   await wsh.ok("rename", "before", "after");
-  await wsh.ok("exec", "after", "--", "true");
+  await wsh.exec("after", "true");
   const second = await reader.read();
   const printed = [first, second].map(({ value }) => new TextDecoder().decode(value)).join("");
   expect(parsed(printed).map(({ session }) => session)).toEqual(["before", "after"]);
@@ -144,9 +150,9 @@ test("a session that is renamed while its events are followed is followed on", a
 test("ports, long silence, and programs that only wait", async () => {
   await wsh.session("serves");
   const code = "import socket,time;s=socket.socket();s.bind(('127.0.0.1',0));s.listen();time.sleep(60)";
-  await wsh.ok("send", "serves", "--enter", `python3 -c "${code}"`);
+  await wsh.enter("serves", `python3 -c "${code}"`);
   const found = await until("a port and quiet", async () => {
-    const events = await recorded("serves", "--type", "port_opened,quiet");
+    const events = await journal("serves", "port_opened", "quiet");
     return ["port_opened", "quiet"].every((type) => events.some(({ event }) => event === type)) ? events : null;
   });
   expect(found.find(({ event }) => event === "port_opened")).toMatchObject({
@@ -154,13 +160,13 @@ test("ports, long silence, and programs that only wait", async () => {
     program: "python3",
   });
   await wsh.ok("send", "serves", "--keys", "Ctrl+C");
-  await until("the port to close", async () => (await recorded("serves", "--type", "port_closed")).length === 1);
+  await until("the port to close", async () => (await journal("serves", "port_closed")).length === 1);
   await wsh.kill("serves");
 });
 
 test("a private session's commands are not written to disk", async () => {
   await wsh.session("mine", "--private");
-  await wsh.ok("exec", "mine", "--", "echo tell-nobody");
+  await wsh.exec("mine", "echo tell-nobody");
   await wsh.kill("mine");
   const events = await recorded("mine");
   expect(events.map(({ event }) => event)).toContain("command_finished");

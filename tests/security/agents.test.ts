@@ -102,6 +102,7 @@ test("an agent owns the sessions that it made; it reads a person's session, and 
   }
   const owners = Object.fromEntries((await wsh.list()).map(({ name, owner }) => [name, owner?.kind]));
   expect(owners).toEqual({ mine: "agent", theirs: "person", hidden: "person" });
+  await wsh.kill("mine");
 });
 
 test("a command line below an agent counts as that agent; people are not asked", async () => {
@@ -200,6 +201,7 @@ test("a program in an agent's pane belongs to the agent, whatever it removes; no
   expect((await byAgent("tmux", "new-session", "-d", "-s", "its")).code).toBe(0);
   expect((await byAgent("tmux", "kill-session", "-t", "its")).code).toBe(0);
   await wsh.ok("checkpoint", "save", "theirs", "good");
+  await wsh.kill("lair");
   for (const args of [
     ["save", "theirs", "another"],
     ["save", "theirs", "good", "--replace"],
@@ -279,6 +281,7 @@ test("nothing ends before every permission is given, also by tmux's commands", a
   await until("no terminal is attached, so that everything is refused at once", isFree);
   expect((await byAgent("tmux", "kill-server")).code).not.toBe(0);
   expect((await wsh.list()).map(({ name }) => name)).toEqual(expect.arrayContaining(["agents-own", "one", "two"]));
+  await wsh.kill("agents-own", "one", "two");
 });
 
 test("the kernel identifies an agent by its process, whatever it claims", async () => {
@@ -742,6 +745,7 @@ test("sudo's password for an agent is asked of the person, again after a wrong o
   const told = await byAgent("output", "asks");
   const events = await wsh.ok("events", "--since", "start", "--no-follow", "asks");
   expect(`${told.output}${events}${await wsh.ok("history", "--list", "--json")}`).not.toMatch(/Q7|Z5/);
+  await wsh.kill("asks");
 });
 
 test("of a private session in which a person has allowed it, an agent learns its permissions there", async () => {
@@ -765,6 +769,7 @@ test("of a private session in which a person has allowed it, an agent learns its
   expect((await wsh.list()).find(({ name }) => name === "hush")?.agents_allowed).toEqual(["claude"]);
   const headers = { "Wsh-Agent": "codex" };
   expect(await (await wsh.fetch("/sessions", { headers })).text()).not.toContain("--norc");
+  await wsh.kill("hush");
 });
 
 test("when the server is killed, objects bound to a connection of it end; those bound to a process end with that", async () => {

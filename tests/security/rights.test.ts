@@ -183,11 +183,10 @@ beforeAll(async () => {
     ids[which] = made.id;
     ids[`${which}Pane`] = made.pane_id;
   }
-  const created = async (access: Access, ...flags: string[]): Promise<string> =>
-    (await gateway.ok("token", "create", `${access}${flags.length}`, "--access", access, ...flags)).trim();
   for (const access of ["observe", "operate", "admin"] as const) {
-    kinds.set(access, { access, one: false, token: await created(access) });
-    kinds.set(`one ${access}`, { access, one: true, token: await created(access, "--session", "pub") });
+    const created = (name: string, session?: string) => createToken(gateway.instance, { name, access, session });
+    kinds.set(access, { access, one: false, token: await created(`${access}-all`) });
+    kinds.set(`one ${access}`, { access, one: true, token: await created(`${access}-one`, ids.own) });
   }
   for (const access of ["observe", "operate"] as const) {
     const lasts = { session: ids.own, expiresAt: Date.now() + 3_600_000, share: true } as const;
@@ -559,23 +558,31 @@ test("over MCP a caller of one session is told the same of others as of unknown 
 /** One operation of each scope and access: enough where the path to the session is tested. */
 const few: ReadonlySet<string> = new Set(["session.get", "screen.get", "input.send", "pane.list", "session.update"]);
 
+/** A person's change of a session or pane, which must succeed. */
+async function changed(path: string, init: Parameters<Gateway["unix"]>[1]): Promise<{ readonly pane: string }> {
+  const answer = await gateway.unix(`/sessions/${path}`, init);
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
+}
+
 test("after a rename, a moved pane, a restart and a kill, rights follow the session", async () => {
   const phases: [string, () => Promise<unknown>][] = [
     [
       "renamed, and the names are others'",
       async () => {
-        await gateway.ok("rename", ids.other, "moving");
-        await gateway.ok("rename", ids.own, "hidden");
-        await gateway.ok("rename", ids.other, "pub");
+        const rename = (id: string, name: string) => changed(id, { method: "PATCH", json: { name } });
+        await rename(ids.other, "moving");
+        await rename(ids.own, "hidden");
+        await rename(ids.other, "pub");
       },
     ],
     [
       "a pane of each in the other",
       async () => {
-        const split = async (id: string): Promise<string> => JSON.parse(await gateway.ok("split", id, "--json")).pane;
+        const split = async (id: string): Promise<string> => (await changed(`${id}/panes`, { json: {} })).pane;
         const [mine, theirs] = [await split(ids.own), await split(ids.other)];
-        await gateway.ok("pane", "move", mine, "--to", ids.other);
-        await gateway.ok("pane", "move", theirs, "--to", ids.own);
+        await changed(`${mine}/pane/move`, { json: { to: ids.other } });
+        await changed(`${theirs}/pane/move`, { json: { to: ids.own } });
         ids.ownPane = theirs;
         ids.otherPane = mine;
       },
@@ -591,7 +598,7 @@ test("after a rename, a moved pane, a restart and a kill, rights follow the sess
     [
       "the other was killed, and another has its name",
       async () => {
-        await gateway.ok("kill", ids.other);
+        await gateway.kill(ids.other);
         const made = await gateway.create({ name: "pub" });
         ids.other = made.id;
         ids.otherPane = made.pane_id;
@@ -602,7 +609,7 @@ test("after a rename, a moved pane, a restart and a kill, rights follow the sess
     await change();
     expect([phase, await walk(full ? null : few)]).toEqual([phase, []]);
   }
-  await gateway.ok("kill", ids.own);
+  await gateway.kill(ids.own);
   await until("the session to be gone", async () => (await gateway.unix(`/sessions/${ids.own}`)).status === 404);
   const made = await gateway.create({ name: "hidden" });
   for (const [kind, { one, token }] of kinds) {
