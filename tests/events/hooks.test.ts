@@ -110,7 +110,7 @@ test("a session's own hooks are added and removed with it", async () => {
   const event = await until("its hook", () => lines("own")[0]);
   expect(JSON.parse(event)).toMatchObject({ session: "own", exit_code: 0 });
   expect(event).not.toContain("run");
-  await wsh.ok("new", "own2", "--", "true");
+  await wsh.session("own2", "--", "true");
   const wrong: readonly (readonly [hook: object, words: string])[] = [
     [{ event: "bell" }, "'run' or 'do'"],
     [{ event: "bell", do: "no.such" }, "on.0.do: no operation 'no.such'"],
@@ -130,7 +130,7 @@ test("a session's own hooks are added and removed with it", async () => {
 
 test("hooks that hang, fork, flood, die or are missing harm nothing; excess ones are left out", async () => {
   await wsh.session("bells");
-  for (let at = 0; at < 5; at++) await wsh.ok("exec", "bells", "--", "printf '\\a'");
+  for (let at = 0; at < 5; at++) await wsh.exec("bells", "printf '\\a'");
   await until("hooks that hang", () => lines("hung").length > 0);
   const began = performance.now();
   expect(await wsh.ok("exec", "bells", "--", "echo still-here")).toContain("still-here");
@@ -151,7 +151,7 @@ test("each runs once, however often the server is killed", async () => {
   await wsh.session("many", "--tag", "counted");
   const count = 24;
   for (let at = 0; at < count; at++) {
-    await wsh.ok("exec", "many", "--", `echo ${at}`);
+    await wsh.exec("many", `echo ${at}`);
     if (at % 8 !== 4) continue;
     // The one that an event starts may still be starting.
     await until("a server", () => wsh.isServing());
@@ -164,7 +164,7 @@ test("each runs once, however often the server is killed", async () => {
 
 test("the time limit of one that outlives its server counts from its start", async () => {
   await wsh.session("slow", "--tag", "slow");
-  await wsh.ok("exec", "slow", "--", "true");
+  await wsh.exec("slow", "true");
   const pid = await until("the hook", () => lines("slow")[0]);
   await wsh.killServer();
   expect(fs.existsSync(`/proc/${pid}`)).toBe(true);
