@@ -440,7 +440,8 @@ describe("a full spool", () => {
 
   test("during a password prompt", async () => {
     const api = await instance.shell("secret");
-    const secret = "stty -echo; read -r a; echo hidden; read -r b; stty echo";
+    // All output before is read while input echoes.
+    const secret = "read -r go; stty -echo; read -r a; echo hidden; read -r b; stty echo";
     const lines = full ? 90_000 : 15_000;
     const { command_id: id } = await api.exec(
       `seq 100001 ${100_000 + lines}; ${secret}; seq 200001 ${200_000 + lines}`,
@@ -448,6 +449,8 @@ describe("a full spool", () => {
         background: true,
       },
     );
+    await api.until("waiting_for_input");
+    await api.type("\r");
     await api.until("password");
     await api.type("one\r");
     await api.until({ type: "text", text: "hidden" }, { since: 0 });
