@@ -55,11 +55,16 @@ export async function regexFinder(pattern: string, flags: string): Promise<Finde
 /** Time a pattern has cost; it is stopped when over its budget. */
 export class Budget {
   private used = 0;
-
   private readonly began: number;
+  private readonly processorBegan: number;
 
-  constructor(private readonly now: () => number) {
+  /** @param processor processor time of the process, in ms: while others have the processor, a pattern costs nothing */
+  constructor(
+    private readonly now: () => number = () => performance.now(),
+    private readonly processor: () => number = processorMs,
+  ) {
     this.began = now();
+    this.processorBegan = processor();
   }
 
   /** Runs `work` at the pattern's expense; a match is returned, whatever it cost. @throws WshError regex_too_slow */
@@ -68,10 +73,21 @@ export class Budget {
     const result = work();
     const after = this.now();
     this.used += after - before;
-    const isOver = this.used > FREE_MS && this.used > (after - this.began) * MAX_SHARE;
-    if (result === null && isOver) {
-      throw new WshError("regex_too_slow", `the pattern took ${Math.round(this.used)} ms of matching`);
+    if (result === null && this.isOver(after)) {
+      this.used = Math.min(this.used, this.processor() - this.processorBegan);
+      if (this.isOver(after)) {
+        throw new WshError("regex_too_slow", `the pattern took ${Math.round(this.used)} ms of matching`);
+      }
     }
     return result;
   }
+
+  private isOver(now: number): boolean {
+    return this.used > FREE_MS && this.used > (now - this.began) * MAX_SHARE;
+  }
+}
+
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }

@@ -139,7 +139,7 @@ export class Waiters {
     const { overwritten, echo } = this.port;
     const source = { text, overwritten, masks: (line: number, shown: string) => echo.masks(line, shown) };
     const scans = finders.map(({ type, find }) => {
-      const budget = type === "regex" ? new Budget(() => performance.now()) : null;
+      const budget = type === "regex" ? new Budget() : null;
       return { type, scan: new OutputScan(source, origin, find, { budget, since }) };
     });
     return this.startWait(request, since, scans);
