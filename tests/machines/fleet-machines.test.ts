@@ -108,9 +108,11 @@ testFleet("a machine whose server was killed is unreachable, and its sessions st
   await m2.killServer();
   const asked = await json(bob, "/sessions/m2%2Fbuild/screen");
   expect(asked.body.error).toMatchObject({ code: "machine_unreachable", machine: "m2" });
-  const listed = (await json(bob, "/sessions?all_machines=1")).body.find(
-    ({ name }: { name: string }) => name === "m2/build",
-  );
+  const listed = await until("the session to be listed as of its last answer", async () => {
+    const { body } = await json(bob, "/sessions?all_machines=1");
+    const build = body.find(({ name }: { name: string }) => name === "m2/build");
+    return build?.as_of !== undefined && build;
+  });
   expect(listed).toMatchObject({ state: "unresponsive", as_of: expect.any(Number) });
   await m2.server();
   await until("m2 to be back", async () => (await json(bob, "/sessions/m2%2Fbuild/screen")).status === 200);
