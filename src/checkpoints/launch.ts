@@ -115,6 +115,7 @@ export function planPaneRestart(
     window: session.window,
     created_at: session.created_at,
     owner: session.owner,
+    pane_owner: pane.owner,
     worktree: session.worktree,
     saved_at: pane.saved_at,
     ...defined({ numbers: pane.numbers }),

@@ -20,6 +20,8 @@ const RestoredSchema = v.object({
   window: v.number(),
   created_at: v.number(),
   owner: v.optional(OwnerSchema),
+  /** The pane's owner, if the checkpoint has it; otherwise the session's owner is the pane's. */
+  pane_owner: v.optional(OwnerSchema),
   worktree: v.optional(WorktreeSchema),
   /** How the session crashed, as text, and when it was last saved. */
   why: v.string(),

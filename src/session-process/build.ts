@@ -329,7 +329,7 @@ async function assemble(
         window: claim.window,
         request,
         startedByProgram,
-        owner: ownerIn(spec),
+        owner: request.restored?.pane_owner ?? ownerIn(spec),
       };
       arrangement.addLocal(await keeper.createPane(planned, registration));
     }

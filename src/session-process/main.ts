@@ -132,11 +132,12 @@ function withAgentAsOwner(agent: string | null, spec: SessionSpec): SessionSpec 
   if (agent === null) return spec;
   const owner = { kind: "agent", name: agent } as const;
   const { restored, split } = spec;
-  const panes = split?.panes.map((pane) => ({ ...pane, restored: { ...pane.restored, owner } }));
+  const owners = { owner, pane_owner: owner };
+  const panes = split?.panes.map((pane) => ({ ...pane, restored: { ...pane.restored, ...owners } }));
   return {
     ...spec,
     owner,
-    ...(restored === undefined ? {} : { restored: { ...restored, owner } }),
+    ...(restored === undefined ? {} : { restored: { ...restored, ...owners } }),
     ...(split === undefined || panes === undefined ? {} : { split: { ...split, panes } }),
   };
 }

@@ -259,7 +259,7 @@ export class PaneKeeper {
   }
 
   private startJournalAndCheckpoint(local: LocalPane, planned: PlannedPane, registration: PaneRegistration): void {
-    const { id, window, request, startedByProgram, isPopup } = registration;
+    const { id, window, owner, request, startedByProgram, isPopup } = registration;
     const { session, arrangement, instance, settings, sessionNumber } = this.port;
     const { create, restored, env, nofile } = request;
     const logger = this.port.logger.with({ session: session.name, id: session.id, pane: local.id });
@@ -280,6 +280,7 @@ export class PaneKeeper {
       pane: id,
       session: sessionNumber,
       window,
+      owner,
       nofile,
       program: { command, shell, display: pane.command, ...defined({ env: storableEnv }) },
       env: storableEnvironment({ ...env, ...create.env }),

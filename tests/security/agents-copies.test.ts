@@ -2,14 +2,15 @@
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { kill, stored } from "../reliability/checkpoints/crashed-sessions.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
 import { program } from "../support/wsh-program.ts";
 
 const copies = (text: string) => `printf '\\033]52;c;${Buffer.from(text).toString("base64")}\\007'`;
 
-async function start() {
-  const wsh = new McpInstance({}, { config: "# agents_may has its default\n" });
+async function start(config = "# agents_may has its default\n") {
+  const wsh = new McpInstance({}, { config });
   await wsh.session("theirs");
   const client = await wsh.client();
   const claude = join(wsh.dir, "claude");
@@ -102,4 +103,20 @@ test("so is a copy after another's call that was refused, and one that an agent 
   expect(await byAgent("tmux", "pipe-pane", "-I", "-t", "streamed", `cat '${line}'`)).toBe("");
   await listed("through a stream");
   expect(await wsh.ok("buffer", "show")).toBe("a person's");
+});
+
+test("so is a copy in an agent's pane of a person's session that crashed and was restored", async () => {
+  await using place = await start('agents_may = "everything"\n');
+  const { wsh, byAgent } = place;
+  await wsh.ok("buffer", "set", "a person's");
+  await byAgent("split", "theirs");
+  await until("both panes to be saved", () => stored(wsh, 1) !== null && stored(wsh, 2) !== null);
+  await kill(wsh);
+  const restored = `printf '\\033]52;c;%s\\007' "$(printf 'restored in %s' "$WSH_PANE" | base64)"`;
+  fs.writeFileSync(join(wsh.dir, "home/.bashrc"), `[ "$WSH_PANE" = @2 ] && ${restored}\n`);
+  await wsh.ok("restore", "theirs");
+  const listed = async () => (await wsh.ok("buffer", "list", "--session", "theirs")).includes("restored in @2");
+  await until("the agent's copy", listed);
+  expect(await byAgent("buffer", "show", "--session", "theirs")).toBe("restored in @2");
+  expect((await wsh.run("buffer", "show", "--session", "theirs")).stdout).not.toContain("restored");
 });

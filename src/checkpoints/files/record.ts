@@ -66,6 +66,8 @@ export const PaneRecordSchema = v.object({
   ...origin,
   pane: id,
   session: SessionPartSchema,
+  /** The pane's owner. Absent: unknown, or in records of earlier versions. */
+  owner: v.optional(OwnerSchema),
   /** Whether another process serves the pane's session: then the layout's record describes the session. */
   is_member: v.boolean(),
   rows: side,

@@ -6,6 +6,7 @@ import { bootId } from "../../platform/boot.ts";
 import { platform } from "../../platform/platform.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { defined } from "../../protocol/defined.ts";
+import type { Owner } from "../../protocol/owner.ts";
 import { UNSAVED_OUTPUT } from "../../protocol/pane-numbers.ts";
 import { hasPersistentElements, persistentElements } from "../../session/drawing/persistent-elements.ts";
 import type { Session } from "../../session/session.ts";
@@ -33,6 +34,7 @@ export interface PaneStart {
   readonly pane: number;
   readonly session: number;
   readonly window: number;
+  readonly owner: Owner | undefined;
   readonly program: PaneRecord["program"];
   readonly env: Readonly<Record<string, string>>;
   readonly nofile: number | null;
@@ -91,6 +93,7 @@ export function readPaneState(
   const about = {
     ...beginRecord(session, { id: start.session, window: start.window }, endedBy),
     pane: start.pane,
+    owner: start.owner,
     is_member: isMember,
     rows: terminal.rows,
     cols: terminal.cols,

@@ -76,7 +76,7 @@ async function restartFromCheckpoint(
   );
   const planned = await planPane(request, { instance, settings });
   const window = windowWith(arrangement.state, pane).id;
-  const owner = session.owner ?? undefined;
+  const owner = record.owner ?? session.owner ?? undefined;
   arrangement.addLocal(await keeper.createPane(planned, { id, window, request, startedByProgram: true, owner }));
   if (id !== processId) await linkPane(instance, processId, sessionNumber, id);
 }
