@@ -107,7 +107,7 @@ class AttachClient {
   private readonly copier: ClipboardCopier | null;
   private hasShown = false;
   private canSessionWrite = false;
-  /** Bytes of the program's output since the session process last began to pass through. */
+  /** Bytes of the program's output that the session process has passed through. */
   private passedBytes = 0;
   /** Pictures that the session process has sent. */
   private pictures = 0;
@@ -297,7 +297,7 @@ class AttachClient {
   private handleEvent(value: unknown): void {
     const event = v.safeParse(AttachEventSchema, value);
     if (!event.success) return;
-    if (event.output.event === "pass_through") this.passedBytes = this.view.beginPassThrough();
+    if (event.output.event === "pass_through") this.view.beginPassThrough();
     else if (event.output.event === "opened") {
       this.canSessionWrite = true;
       if (event.output.keys) void this.handOverKeys();

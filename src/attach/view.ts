@@ -80,14 +80,13 @@ export class SessionView {
     return this.terminal.size;
   }
 
-  /** The program's bytes follow, beginning with its whole screen. @returns the number of bytes so far */
-  beginPassThrough(): 0 {
+  /** The program's bytes follow, beginning with its whole screen. */
+  beginPassThrough(): void {
     this.renderLatest();
     this.lastFrame = null;
     this.latest = null;
     this.scrolled = [];
     this.isFirstOutput = true;
-    return 0;
   }
 
   output(bytes: Uint8Array): void {

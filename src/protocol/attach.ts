@@ -204,8 +204,7 @@ export const TerminalColorsSchema = v.object({
 export type TerminalColors = v.InferOutput<typeof TerminalColorsSchema>;
 
 /**
- * Bytes of the program that the terminal has taken since pass-through last began, and pictures shown since the client
- * attached; nothing is queued.
+ * Bytes of the program that the terminal has taken, and pictures shown, since the client attached; nothing is queued.
  */
 export const WrittenSchema = v.object({ bytes: v.number(), pictures: v.optional(v.number()) });
 

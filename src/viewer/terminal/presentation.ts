@@ -66,8 +66,12 @@ export class Presentation {
   private isDirect = false;
   /** The program whose bytes the client gets; null while it is rendered. */
   private passedProgram: DisplayedProgram | null = null;
-  /** Bytes that went through the client since it last began to pass through. */
+  /**
+   * Bytes that went through the client, and how many of them before it last began to pass through. Never reset: a late
+   * confirmation of earlier ones could pass for one of the newest, which have as many bytes if a screen was added to.
+   */
   private passedBytes = 0;
+  private passedBytesBefore = 0;
   /** Bytes at the beginning of the next chunk that the terminal already has. */
   private aheadBytes = 0;
   /** Whether the next chunk is short and moves nothing: usually the echo of a key. */
@@ -120,7 +124,8 @@ export class Presentation {
     if (this.options.credit !== null) this.reconsider();
     this.pictures.checkSources();
     if (this.terminal === null || this.current !== "pass_through" || this.isClosed) return;
-    this.isDirect ||= bytes === this.passedBytes && this.peer.outbox.pending === 0;
+    const isAllWritten = bytes === this.passedBytes && bytes > this.passedBytesBefore;
+    this.isDirect ||= isAllWritten && this.peer.outbox.pending === 0;
   }
 
   /** The client does not hold the terminal now: this process writes nothing there until it resumes. */
@@ -295,7 +300,7 @@ export class Presentation {
     this.passedProgram = program;
     this.pacer.cancel();
     this.isDirect = false;
-    this.passedBytes = 0;
+    this.passedBytesBefore = this.passedBytes;
     // Bytes written ahead of the emulator are not on the screen built here.
     this.aheadBytes = 0;
     this.rendered.forget();
