@@ -2,6 +2,7 @@
  * The writer of a pane: who typed into it last, a person at an attached terminal or a caller. It is the pane's owner
  * until someone types. Commands in receipts and histories, and copies that programs make, are attributed to it.
  */
+import type * as AsyncHooks from "node:async_hooks";
 import type { Clock } from "../base/clock.ts";
 import type { Owner } from "../protocol/owner.ts";
 
@@ -15,8 +16,8 @@ export class PaneWriter {
   /** Time of the newest input of a call, or of an agent at an attached terminal. */
   sentAt = NEVER;
   private sentBy: Owner | null = null;
-  /** Owner of the newest call that types; null: none. A refused call types nothing, and changes no writer. */
-  caller: Owner | null = null;
+  /** The owner of the call that types: calls wait, for a prompt or for each other, and type in another order. */
+  private caller: AsyncHooks.AsyncLocalStorage<Owner> | null = null;
 
   /** @param owner the pane's; absent: unknown */
   constructor(
@@ -29,7 +30,17 @@ export class PaneWriter {
     else [this.sentAt, this.sentBy] = [this.clock.now(), { kind: "agent", name: AGENT_AT_TERMINAL }];
   }
 
-  noteSent(by = this.caller): void {
+  /** What `work` types is the owner's, also after a wait. A refused call types nothing, and changes no writer. */
+  typesAs<T>(owner: Owner, work: () => T): T {
+    if (this.caller === null) {
+      // Loaded with the first call that types: it takes a tenth of a megabyte.
+      const { AsyncLocalStorage }: typeof AsyncHooks = require("node:async_hooks");
+      this.caller = new AsyncLocalStorage();
+    }
+    return this.caller.run(owner, work);
+  }
+
+  noteSent(by = this.caller?.getStore() ?? null): void {
     [this.sentAt, this.sentBy] = [this.clock.now(), by];
   }
 

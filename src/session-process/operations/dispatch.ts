@@ -220,8 +220,9 @@ async function handlePaneOperation(parts: SessionParts, request: PeerRequest): P
   const agent = agentOfCaller(caller);
   if (operation.types === true && (caller.kind !== "cli" || agent !== null))
     local.ownSession.writer.noteInput(agent ?? callerLabel(caller));
-  if (operation.types === true) pane.writer.caller = ownerOf(caller);
-  const result = await withPasswordNotice(prompter, await handlerOf(handlersOfPane, op)(pane, input, context));
+  const handle = () => handlerOf(handlersOfPane, op)(pane, input, context);
+  const handled = operation.types === true ? pane.writer.typesAs(ownerOf(caller), handle) : handle();
+  const result = await withPasswordNotice(prompter, await handled);
   const isPaneUnnamed = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
   return isPaneUnnamed ? withPane(result, pane.id) : result;
 }
