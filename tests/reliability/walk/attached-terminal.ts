@@ -54,11 +54,13 @@ export class AttachedTerminal implements Disposable {
     return this.screen.text();
   }
 
-  /** Waits until the screen shows the text. */
+  /** Waits until the screen shows the pattern, or the text, which a narrow terminal wraps. */
   async shows(wanted: RegExp | string): Promise<void> {
     await until(`the terminal to show ${wanted}`, () => {
-      const text = this.text().join("\n");
-      return typeof wanted === "string" ? text.includes(wanted) : wanted.test(text);
+      const rows = this.text();
+      if (typeof wanted !== "string") return wanted.test(rows.join("\n"));
+      // A row has lost its last blanks.
+      return rows.join("").replaceAll(" ", "").includes(wanted.replaceAll(" ", ""));
     }).catch((error) => {
       throw new Error(`${error.message}; it shows:\n${this.text().join("\n").trimEnd()}`);
     });
