@@ -26,7 +26,7 @@ describe("a popup", () => {
     person.type("this\r");
     await person.sees(/^DRAW GOT THIS$/m);
     await until("its end", async () => !/popup/.test(await wsh.ok("pane", "list", "dev", "--json")));
-    const flood = wsh.run("popup", "dev", "--print", "--", "yes & read x </dev/tty; kill $!; exit 5");
+    const flood = wsh.run("popup", "dev", "--print", "--", "yes | head -c 50000000; read x </dev/tty; exit 5");
     const directory = join(wsh.instance.stateDir, "stdin");
     // The file of the popup before may go meanwhile.
     const sizes = () =>
