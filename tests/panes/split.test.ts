@@ -35,7 +35,8 @@ describe("by keys", () => {
     );
     await person.sees(/^d=@\d+/m);
     person.type(`${PREFIX}p`);
-    const seen = await person.sees(/c=@\d+/);
+    // The shells of the new panes may print later than the first one.
+    const seen = await person.sees((text) => [/a=@\d+/, /b=@\d+/, /c=@\d+/].every((each) => each.test(text)));
     const said = Object.fromEntries([...seen.matchAll(/([abc])=(@\d+)/g)].map(([, letter, pane]) => [letter, pane]));
     expect(said.c).toBe(first);
     expect(new Set([said.a, said.b, said.c]).size).toBe(3);
