@@ -1,4 +1,7 @@
-/** The functions of commands that tests call often, without their processes: screen, list, new, and the operations. */
+/**
+ * The functions of commands that tests call often, without their processes: screen, list, new, and the operations.
+ * `check` bundles this file, so it knows nothing of where it is.
+ */
 import { resolve } from "node:path";
 import { parseSize } from "../../src/cli/commands/resize.ts";
 import { cliCaller, SessionClient } from "../../src/cli/session/client.ts";
@@ -13,7 +16,6 @@ import type { SessionInfo } from "../../src/protocol/session.ts";
 import { processState } from "../../src/registry/liveness.ts";
 import { findSession } from "../../src/registry/registry.ts";
 import { shellText } from "../../src/shell/quoting.ts";
-import { program } from "./wsh-program.ts";
 
 /** Reads one session repeatedly, over one connection as long as it answers. */
 export class ScreenLook implements Disposable {
@@ -85,10 +87,16 @@ function wantedOf(args: readonly string[], directory: string): Wanted | null {
  * @returns null for an option that only the command itself understands
  */
 export async function startHere(
-  { instance, env, dir: cwd }: { instance: Instance; env: Readonly<Record<string, string>>; dir: string },
+  wsh: {
+    readonly instance: Instance;
+    readonly env: Readonly<Record<string, string>>;
+    readonly dir: string;
+    command(...args: readonly string[]): string[];
+  },
   name: string,
   args: readonly string[] = [],
 ): Promise<SessionInfo | null> {
+  const { instance, env, dir: cwd } = wsh;
   const wanted = wantedOf(args, cwd);
   if (wanted === null) return null;
   const { size, ...fields } = wanted;
@@ -103,7 +111,7 @@ export async function startHere(
     cwd,
   };
   const spec = sessionSpecOf(instance, create, starter);
-  const command = (args: readonly string[]): string[] => [...program, ...args];
+  const command = (args: readonly string[]): string[] => wsh.command(...args);
   return (await startSessionProcess(instance, spec, { env, command })).info as SessionInfo;
 }
 
