@@ -13,7 +13,6 @@ import { pathToFileURL } from "node:url";
 import { checkOwnFile, ensureOwnDir } from "../instance/owned-files.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { HistoryPlaces } from "./paths.ts";
-import { indexAll } from "./rows.ts";
 
 /** Version of the tables, in `PRAGMA user_version`. */
 const SCHEMA = 4;
@@ -40,9 +39,10 @@ const MERGED_SEGMENTS = 8;
 /**
  * A command's directory, and its session, pane, shell and actor, are stored once in separate tables: a row,
  * and its words in the index (facets.ts), carry their numbers. The index stores no text and no lengths:
- * removing a row requires its words again.
+ * removing a row requires its words again. `begun` has the positions in journals of commands that have begun and not
+ * ended; `sessions` the names that each session had, with the newest command under each.
  */
-const commandTables = `
+const tables = `
 CREATE TABLE directories (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
 CREATE TABLE origins (
   id INTEGER PRIMARY KEY, session TEXT, session_id TEXT, pane_id TEXT, shell TEXT, by TEXT NOT NULL
@@ -58,22 +58,12 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', ${INDEX_BATCH_BYTES});
 INSERT INTO words (words, rank) VALUES ('automerge', ${MERGED_SEGMENTS});
-`;
-
-const tables = `
 CREATE TABLE outputs (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE journals (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, offset INTEGER NOT NULL, seq INTEGER NOT NULL
 );
 CREATE TABLE swept (at INTEGER NOT NULL);
 INSERT INTO swept VALUES (0);
-`;
-
-/**
- * Since version 2: the positions in journals of commands that have begun and not ended; and the names that each session
- * had, with the newest command under each.
- */
-const additions = `
 CREATE TABLE begun (
   journal INTEGER NOT NULL, seq INTEGER NOT NULL, offset INTEGER NOT NULL, length INTEGER NOT NULL,
   PRIMARY KEY (journal, seq)
@@ -81,33 +71,9 @@ CREATE TABLE begun (
 CREATE TABLE sessions (id TEXT NOT NULL, name TEXT NOT NULL, newest INTEGER NOT NULL, PRIMARY KEY (id, name)) WITHOUT ROWID;
 `;
 
-/** From version 1. */
-const nameSessions = `
-INSERT INTO sessions SELECT session_id, session, max(id) FROM commands
-  WHERE session_id IS NOT NULL AND session IS NOT NULL GROUP BY session_id, session;
-`;
-
-/** From version 2, whose rows contained all their texts. Their words follow. */
-const splitCommands = `
-ALTER TABLE commands RENAME TO old_commands;
-DROP INDEX imported;
-DROP TABLE words;
-${commandTables}
-INSERT INTO directories (path) SELECT DISTINCT cwd FROM old_commands WHERE cwd IS NOT NULL;
-INSERT INTO origins (session, session_id, pane_id, shell, by)
-  SELECT DISTINCT session, session_id, pane_id, shell, by FROM old_commands;
-INSERT INTO commands SELECT old.id, command, directories.id, origins.id, started_at, duration_ms, exit_code, signal,
-    iif(old.by = 'import', journal, NULL), iif(old.by = 'import', seq, NULL)
-  FROM old_commands old LEFT JOIN directories ON path = cwd JOIN origins ON origins.session_id IS old.session_id
-    AND origins.session IS old.session AND origins.pane_id IS old.pane_id AND origins.shell IS old.shell
-    AND origins.by = old.by
-  ORDER BY old.id;
-DROP TABLE old_commands;
-`;
-
 /**
- * Opens the database, and creates or migrates it.
- * @throws WshError history_unavailable: made by a newer wsh, damaged, or the file cannot be opened; unsafe_path
+ * Opens the database, and creates it.
+ * @throws WshError history_unavailable: made by another version of wsh, damaged, or the file cannot be opened; unsafe_path
  */
 export function openHistory(places: HistoryPlaces): Database {
   ensureOwnDir(places.journals);
@@ -118,7 +84,7 @@ export function openHistory(places: HistoryPlaces): Database {
     const db = new Database(places.database, { create: true, readwrite: true, strict: true });
     try {
       db.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
-      migrate(db, places.database);
+      prepare(db, places.database);
       db.run(`PRAGMA cache_size = -${CACHE_KIB}`);
       return db;
     } catch (error) {
@@ -154,8 +120,7 @@ export function historyFailure(error: unknown, path: string): WshError {
   return new WshError("history_unavailable", `the history ${path} cannot be used: ${reason}`, {}, { cause: error });
 }
 
-function migrate(db: Database, path: string): void {
-  // Comes first: a migration frees pages that contain commands.
+function prepare(db: Database, path: string): void {
   db.run("PRAGMA secure_delete = ON");
   if (versionOf(db) !== SCHEMA) {
     db.run("PRAGMA auto_vacuum = INCREMENTAL");
@@ -163,28 +128,25 @@ function migrate(db: Database, path: string): void {
     // Another process may be doing the same: the version is checked again under the lock.
     db.transaction(() => {
       const version = versionOf(db);
-      if (version > SCHEMA) {
-        throw new WshError(
-          "history_unavailable",
-          `the history ${path} was created by a newer wsh (version ${version})`,
-          {
-            hint: "Use the newer wsh for the history. Nothing was changed; commands are kept until then.",
-          },
-        );
-      }
-      if (version === 0) db.run(tables + commandTables);
-      if (version < 2) db.run(additions);
-      if (version === 1) db.run(nameSessions);
-      if (version === 1 || version === 2) db.run(splitCommands);
-      // Since version 4 the index holds exit codes and long durations.
-      if (version === 3) db.run("INSERT INTO words (words) VALUES ('delete-all')");
-      if (version > 0) indexAll(db);
+      if (version === SCHEMA) return;
+      if (version !== 0) throw otherVersion(path, version);
+      db.run(tables);
       db.run(`PRAGMA user_version = ${SCHEMA}`);
     }).immediate();
   }
   db.run("PRAGMA journal_mode = WAL");
   db.run("PRAGMA synchronous = NORMAL");
   db.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+}
+
+function otherVersion(path: string, version: number): WshError {
+  const [age, hint] =
+    version > SCHEMA
+      ? ["a newer", "Use the newer wsh for the history."]
+      : ["an unreleased", "Remove the file: the history begins again."];
+  return new WshError("history_unavailable", `the history ${path} was created by ${age} wsh (version ${version})`, {
+    hint: `${hint} Nothing was changed; commands are kept until then.`,
+  });
 }
 
 function versionOf(db: Database): number {

@@ -6,8 +6,7 @@
  * skipped: it was cut off and written again.
  */
 import fs from "node:fs";
-import { LineReader } from "./line-reader.ts";
-import { type HistoryRecord, kindOf, readNamed } from "./record.ts";
+import { type HistoryRecord, kindOf, readLine, readNamed } from "./record.ts";
 
 /**
  * Bytes of a journal that are read at a time: some 70 commands. Journals of the same time are read in turns. Larger
@@ -39,7 +38,6 @@ export class JournalReader {
   readonly begun = new Map<number, JournalLine>();
   /** No complete line follows `offset`. */
   atEnd = false;
-  private readonly lines = new LineReader();
 
   /** @param seq number of the last imported command */
   constructor(
@@ -113,17 +111,17 @@ export class JournalReader {
   }
 
   private takeLine(text: string, end: (seq: number) => void, taker: Taker): void {
-    const { lines } = this;
-    const record = lines.read(text);
-    if (record === null) {
+    const line = readLine(text);
+    if (line === null) {
       const named = readNamed(text);
       if (named !== null) taker.recordName(named.id, named.name, named.at);
       return;
     }
-    if (lines.begun > 0) end(lines.begun);
+    const { seq, begun = 0, record } = line;
+    if (begun > 0) end(begun);
     // Written again after a failure: the first writing had succeeded after all.
-    if (lines.seq <= this.seq) return;
-    this.seq = lines.seq;
+    if (seq <= this.seq) return;
+    this.seq = seq;
     taker.record(record);
   }
 }

@@ -89,21 +89,8 @@ export function kindOf(
   const kind = letter === BEGIN_LETTER ? "begin" : letter === MOVED_LETTER ? "moved" : null;
   if (kind === null || !text.startsWith(kind === "begin" ? BEGIN : MOVED, start)) return null;
   if (text.charCodeAt(end - 1) !== CLOSING_BRACE) return null;
-  const begun = digitsAt(text, start + BEGIN.length);
+  const begun = Number.parseInt(text.slice(start + BEGIN.length, end), 10);
   return Number.isSafeInteger(begun) && begun > 0 ? { kind, begun } : null;
-}
-
-const ZERO = 0x30;
-const NINE = 0x39;
-
-/** The number in these digits, 0 without digits. */
-function digitsAt(text: string, start: number): number {
-  let value = 0;
-  for (let index = start; ; index++) {
-    const digit = text.charCodeAt(index);
-    if (!(digit >= ZERO && digit <= NINE)) return value;
-    value = value * 10 + (digit - ZERO);
-  }
 }
 
 /** Returns null for other text: a piece that a full disk cut off, or another program's. */

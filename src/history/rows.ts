@@ -164,12 +164,6 @@ type Row = Indexed & { readonly id: number; readonly command: string };
 const ROW = `SELECT c.id, c.command, c.directory, c.origin, c.exit_code, c.signal, c.duration_ms, o.by
   FROM commands c CROSS JOIN origins o ON o.id = c.origin`;
 
-/** Writes the words of every row into an empty index. */
-export function indexAll(db: Database): void {
-  const index = db.query("INSERT INTO words (rowid, command, facets) VALUES (?, ?, ?)");
-  for (const row of db.query<Row, []>(`${ROW} ORDER BY c.id`).iterate()) index.run(row.id, row.command, facetsOf(row));
-}
-
 /** @returns the number of these commands. Pieces of them remain in the files: see eraseRemoved */
 export function removeFrom(db: Database, ids: readonly number[]): number {
   const find = db.query<Row, [number]>(`${ROW} WHERE c.id = ?`);

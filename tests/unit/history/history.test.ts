@@ -278,14 +278,17 @@ describe("importing journals", () => {
     }
   }, 120_000);
 
-  test("a database of a newer wsh is left alone, and so are the journals", () => {
+  test.each([
+    [99, "newer wsh"],
+    [3, "unreleased wsh"],
+  ])("a database of version %d is left alone, and so are the journals", (version, message) => {
     wrote(command("one"));
     takeIn(places, forever);
     const db = new Database(places.database);
-    db.run("PRAGMA user_version = 99");
+    db.run(`PRAGMA user_version = ${version}`);
     db.close();
     wrote(command("two"));
-    expect(() => takeIn(places, forever)).toThrow("newer wsh");
+    expect(() => takeIn(places, forever)).toThrow(message);
     expect(journalsIn(places.journals).length).toBe(1);
   });
 
@@ -387,104 +390,6 @@ describe("commands that have started", () => {
       `${begin.slice(0, 30)}\n${begin.slice(0, 31)}}\n${begin}\n{"begin":0}\n{"moved":9}\n{"named":7}\n`,
     );
     expect(found({}).sort()).toEqual(["one", "two"]);
-  });
-
-  for (const version of [1, 2]) {
-    test(`a database of version ${version} is upgraded: its commands are found, imported once, and may be deleted`, () => {
-      fs.mkdirSync(places.journals, { mode: 0o700 });
-      fs.closeSync(fs.openSync(places.database, "w", 0o600));
-      const old = new Database(places.database);
-      old.run(`
-        CREATE TABLE commands (
-          id INTEGER PRIMARY KEY, command TEXT NOT NULL, cwd TEXT, started_at INTEGER, duration_ms INTEGER,
-          exit_code INTEGER, signal TEXT, session TEXT, session_id TEXT, pane_id TEXT, shell TEXT, by TEXT NOT NULL,
-          journal INTEGER, seq INTEGER
-        );
-        CREATE UNIQUE INDEX imported ON commands (journal, seq) WHERE by = 'import';
-        CREATE TABLE outputs (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
-        CREATE TABLE journals (
-          id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, offset INTEGER NOT NULL, seq INTEGER NOT NULL
-        );
-        CREATE TABLE swept (at INTEGER NOT NULL);
-        INSERT INTO swept VALUES (0);
-        CREATE VIRTUAL TABLE words USING fts5 (command, facets, content = '', contentless_delete = 1);
-        INSERT INTO commands VALUES
-          (1, 'early', '/a', 1, 5, 0, NULL, 'dev', '@s1', '@1', 'bash', 'person', 1, 1),
-          (2, 'tulip-9371', NULL, 2, 5, 3, NULL, 'dev', '@s1', '@1', 'bash', 'agent', 1, 2),
-          (3, 'late', '/a/b', 3, 5, NULL, 'SIGINT', 'renamed', '@s1', '@1', 'bash', 'person', 1, 3);
-        INSERT INTO outputs VALUES (1, 'printed');
-        INSERT INTO words (rowid, command, facets) SELECT id, command, 'old' FROM commands;
-      `);
-      if (version === 2) {
-        old.run(`
-          CREATE TABLE begun (journal INTEGER NOT NULL, seq INTEGER NOT NULL, offset INTEGER NOT NULL,
-            length INTEGER NOT NULL, PRIMARY KEY (journal, seq)) WITHOUT ROWID;
-          CREATE TABLE sessions (id TEXT NOT NULL, name TEXT NOT NULL, newest INTEGER NOT NULL,
-            PRIMARY KEY (id, name)) WITHOUT ROWID;
-          INSERT INTO sessions VALUES ('@s1', 'dev', 2), ('@s1', 'renamed', 3);
-        `);
-      }
-      old.run(`PRAGMA user_version = ${version}`);
-      old.close();
-      const days = { days: 1e6, bytes: 1e12 };
-      using history = new History(places, days);
-      const all = { limit: 9, output: true } as const;
-      expect(history.search({ ...all, session: "renamed" }).commands.map((each) => each.command)).toEqual([
-        "late",
-        "tulip-9371",
-        "early",
-      ]);
-      expect(history.search({ ...all, cwd: "/a", query: "ear" }).commands).toEqual([
-        {
-          id: 1,
-          command: "early",
-          cwd: "/a",
-          started_at: 1,
-          duration_ms: 5,
-          exit_code: 0,
-          signal: null,
-          session: "dev",
-          session_id: "@s1",
-          pane_id: "@1",
-          shell: "bash",
-          by: "person",
-          output: "printed",
-        },
-      ]);
-      expect(history.search({ ...all, failed: true, by: "agent" }).commands.map(({ id }) => id)).toEqual([2]);
-      expect(history.delete({ query: "tulip", all: false })).toEqual({ deleted: 1 });
-      expect(history.search({ ...all, query: "tulip" }).commands).toEqual([]);
-      expect(history.search({ ...all, failed: true }).commands.map((each) => each.command)).toEqual(["late"]);
-      const contents = fs.readdirSync(places.journals).map((name) => fs.readFileSync(join(places.journals, name)));
-      expect(contents.some((bytes) => bytes.includes("tulip"))).toBe(false);
-    });
-  }
-
-  test("a database of version 3, whose index has neither exit codes nor durations, is upgraded", () => {
-    wrote(
-      command("tulip-9371", { exit_code: 137, started_at: 1 }),
-      command("tulip too", { exit_code: 13, started_at: 2 }),
-      command("long", { duration_ms: 700_000, started_at: 3 }),
-    );
-    takeIn(places, forever);
-    const old = openHistory(places);
-    old.run(`
-      INSERT INTO words (words) VALUES ('delete-all');
-      INSERT INTO words (rowid, command, facets)
-        SELECT id, command, 's1 d1' || iif(exit_code <> 0, ' xfailed', '') FROM commands ORDER BY id;
-      PRAGMA user_version = 3;
-    `);
-    old.close();
-    using history = new History(places, forever);
-    const lines = (search: object): string[] =>
-      history.search({ limit: 9, output: false, ...search }).commands.map((each) => each.command);
-    expect(lines({ exit_code: 137 })).toEqual(["tulip-9371"]);
-    expect(lines({ min_duration: "10m", query: "lon" })).toEqual(["long"]);
-    expect(lines({ failed: true })).toEqual(["tulip too", "tulip-9371"]);
-    expect(history.delete({ exit_code: 137, all: false })).toEqual({ deleted: 1 });
-    expect(lines({ query: "tulip" })).toEqual(["tulip too"]);
-    expect(lines({ exit_code: 137 })).toEqual([]);
-    expect(lines({ failed: true })).toEqual(["tulip too"]);
   });
 
   test("a deletion leaves no directory behind", () => {
