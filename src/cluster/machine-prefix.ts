@@ -3,6 +3,7 @@
  * them: `m1/dev`, `m1/@7`. A bare name would mean a session here. Only fields with names and ids change, never text of
  * a terminal. Pure.
  */
+import { parsePlace } from "../protocol/names.ts";
 
 /** Fields that hold a target whatever it looks like, and those that hold one when it is an id. */
 const targetFields: ReadonlySet<string> = new Set([
@@ -97,9 +98,12 @@ const targetInJson = /"(?:(session|pane|pane_id|window_id|session_id)":"([^"\\]+
 /**
  * JSON of an event or a picture. Runs for each of them, so it is not walked through; it is serialized again first,
  * since a blank or an escape in it would hide a field.
+ * @param session a session's name or id for callers here; without a machine in it, the JSON is returned unchanged
  * @throws SyntaxError for invalid JSON
  */
-export function addressedJson(machine: string, json: string): string {
+export function addressedJson(session: string, json: string): string {
+  const { machine } = parsePlace(session);
+  if (machine === null) return json;
   return JSON.stringify(JSON.parse(json)).replace(
     targetInJson,
     (_, field = "", target = "", idField = "", id = "") => `"${field}${idField}":"${machine}/${target}${id}"`,

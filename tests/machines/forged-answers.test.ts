@@ -265,7 +265,7 @@ test("events name their machine, and nothing of this one", async () => {
 });
 
 test("a picture cannot hide a target by its spelling", () => {
-  const named = (json: string): unknown => JSON.parse(addressedJson("m1", json));
+  const named = (json: string): unknown => JSON.parse(addressedJson("m1/dev", json));
   expect(named('{"pane" : "@5", "\\u0069d":"@s1","session":"dev","x":[{"pane_id":\n"d\\u0065v"}]}')).toEqual({
     ...{ pane: "m1/@5", id: "m1/@s1", session: "m1/dev", x: [{ pane_id: "m1/dev" }] },
   });

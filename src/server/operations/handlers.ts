@@ -59,9 +59,9 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
       return [];
     },
     "sessions.create": async (input, context) => {
-      const made = await create(input, context);
-      context.reached?.(made);
-      return { ...made, ...asSeenBy(made, state.concealedFrom(context.caller)) };
+      const created = await create(input, context);
+      context.reached?.(created);
+      return { ...created, ...asSeenBy(created, state.concealedFrom(context.caller)) };
     },
     ...serversHandlers(proxies, state, remote),
     "server.info": async (_, { caller: { only } }) => ({

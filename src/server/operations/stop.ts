@@ -9,9 +9,9 @@ import type { SessionProxy } from "../sessions/session-proxy.ts";
 
 /** Longest time for sessions to end before the server ends without them, in ms. */
 const STOP_PATIENCE_MS = 10_000;
-/** Number of sessions that end at the same time, and the longest wait of the next one, in ms. */
-const AT_ONCE = 16;
-const PLACE_MS = 10;
+/** Maximum sessions that end at the same time, unless none of them has ended for the given time, in ms. */
+const MAX_ENDING = 16;
+const NEXT_END_MS = 10;
 
 /** @returns the number of running sessions; a hanging session process is skipped after a while */
 export async function stopSessions(proxies: SessionProxies): Promise<number> {
@@ -25,7 +25,7 @@ export async function stopSessions(proxies: SessionProxies): Promise<number> {
 async function endAll(proxies: readonly SessionProxy[]): Promise<void> {
   const pendingEnds = new Set<Promise<unknown>>();
   for (const proxy of proxies) {
-    if (pendingEnds.size >= AT_ONCE) await Promise.race([...pendingEnds, Bun.sleep(PLACE_MS)]);
+    if (pendingEnds.size >= MAX_ENDING) await Promise.race([...pendingEnds, Bun.sleep(NEXT_END_MS)]);
     const end = proxy
       .end()
       .catch(() => {})

@@ -31,12 +31,12 @@ export async function waitEverywhere(
   input: Input,
   context: CallContext,
 ): Promise<Result> {
-  const isAlone = context.caller.only !== undefined || context.fromMachine === true;
-  const others = isAlone ? [] : [...machines.addedMachines.map(({ name }) => name), ...machines.ofFleet];
+  const isLocalOnly = context.caller.only !== undefined || context.fromMachine === true;
+  const others = isLocalOnly ? [] : [...machines.addedMachines.map(({ name }) => name), ...machines.ofFleet];
   const parts = partsOf(input, [hostname, localMachine], others);
-  const further = context.fromMachine === true ? parts.find(({ machine }) => machine !== null) : undefined;
-  if (further !== undefined) {
-    throw new WshError("access_denied", `a machine answers only for itself, not for '${further.machine}'`);
+  const foreign = context.fromMachine === true ? parts.find(({ machine }) => machine !== null) : undefined;
+  if (foreign !== undefined) {
+    throw new WshError("access_denied", `a machine answers only for itself, not for '${foreign.machine}'`);
   }
   const agent = concealedFrom(context.caller);
   const [only] = parts;
@@ -60,7 +60,7 @@ export async function waitEverywhere(
 function partsOf(input: Input, ownSessions: readonly string[], others: readonly string[]): MachineWait[] {
   const { sessions, since, ...rest } = input;
   if (sessions === undefined) {
-    const elsewhere = input.tag.length === 0 ? [] : others.map((name) => part(name, rest, since));
+    const elsewhere = input.tag.length === 0 ? [] : others.map((name) => machineWait(name, rest, since));
     return [{ machine: null, input }, ...elsewhere];
   }
   const byMachine = Map.groupBy(sessions, (place) => {
@@ -68,19 +68,19 @@ function partsOf(input: Input, ownSessions: readonly string[], others: readonly 
     return machine === null || ownSessions.includes(machine) ? null : machine;
   });
   return [...byMachine].map(([machine, places]) =>
-    part(machine, { ...rest, sessions: places.map((place) => parsePlace(place).target) }, since),
+    machineWait(machine, { ...rest, sessions: places.map((place) => parsePlace(place).target) }, since),
   );
 }
 
-/** Cursors are given by the names for this machine's callers. */
-function part(machine: string | null, rest: Omit<Input, "since">, since: Input["since"]): MachineWait {
+/** A caller gives cursors by the names that sessions have on this machine; each machine gets its own cursors. */
+function machineWait(machine: string | null, rest: Omit<Input, "since">, since: Input["since"]): MachineWait {
   if (since === undefined) return { machine, input: rest };
   if (typeof since !== "object") return { machine, input: { ...rest, since } };
-  const theirs = Object.entries(since).flatMap(([place, cursor]) => {
+  const cursors = Object.entries(since).flatMap(([place, cursor]) => {
     const { machine: named, target } = parsePlace(place);
     return named === machine ? [[target, cursor] as const] : [];
   });
-  return { machine, input: { ...rest, since: Object.fromEntries(theirs) } };
+  return { machine, input: { ...rest, since: Object.fromEntries(cursors) } };
 }
 
 function addressedResult(machine: string, answer: Result): Result {

@@ -7,6 +7,7 @@ import { type LifecycleEvent, LifecycleEventSchema } from "../../protocol/events
 import { layoutChanges, layoutEventNames } from "../../protocol/layout-events.ts";
 import type { EndReason, SessionInfo } from "../../protocol/session.ts";
 
+/** The exit of a program; null: unknown. */
 export interface Exit {
   readonly exit_code: number | null;
   readonly signal: string | null;

@@ -6,18 +6,18 @@ import type { StreamedPane } from "./streamed-session.ts";
 
 /**
  * Asks a session process; if the target is a view there, asks the process of the viewed pane.
- * @param at returns the process at a socket
+ * @param processAt returns the process at a socket
  * @throws the process's error
  */
 export async function askThrough(
   first: SessionProxy,
-  at: (socket: string) => Promise<SessionProxy>,
+  processAt: (socket: string) => Promise<SessionProxy>,
   { op, input, context }: { readonly op: string; readonly input: unknown; readonly context: RequestContext },
 ): Promise<unknown> {
   return followPane(async (owner) =>
     owner === null
       ? first.request(op, input, context)
-      : (await at(owner.socket)).request(op, input, { ...context, target: owner.pane }),
+      : (await processAt(owner.socket)).request(op, input, { ...context, target: owner.pane }),
   );
 }
 

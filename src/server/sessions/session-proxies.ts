@@ -12,16 +12,15 @@ import { WshError } from "../../protocol/errors.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { notFound, paneId, parseTarget, type Target } from "../../protocol/names.ts";
 import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
-import type { SessionEntry } from "../../registry/directories.ts";
-import { isSocket } from "../../registry/directories.ts";
+import { isSocket, type SessionEntry } from "../../registry/directories.ts";
 import { cleanStale, isRegistered, lookUp } from "../../registry/registry.ts";
 import { RegistryView } from "../../registry/registry-view.ts";
 import { watchRegistry } from "../../registry/registry-watch.ts";
-import type { RequestContext } from "../../wire/connection.ts";
-import { Connection } from "../../wire/connection.ts";
+import { Connection, type RequestContext } from "../../wire/connection.ts";
 import { PaneProcessSchema } from "../../wire/pane-process.ts";
 import { BoundSessions } from "./bound-sessions.ts";
 import { CapturedKeyboards } from "./keyboards.ts";
+import { type Exit, lifecycleEvents } from "./lifecycle-events.ts";
 import { askThrough, paneIn } from "./request-target.ts";
 import { CONTEXT, isTargetOf, SessionProxy, sessionOf, unavailable, unresponsive } from "./session-proxy.ts";
 import type { StreamedPane } from "./streamed-session.ts";
@@ -44,7 +43,7 @@ export interface ProxyListener {
   created(info: SessionInfo): void;
   /** session_renamed, session_tags_changed, session_exited and other reports of a session process. */
   event(info: SessionInfo, event: WireEvent, leaving: boolean): void;
-  destroyed(info: SessionInfo, reason: EndReason, exit: { exit_code: number | null; signal: string | null }): void;
+  destroyed(info: SessionInfo, reason: EndReason, exit: Exit): void;
 }
 
 export class SessionProxies {
@@ -367,11 +366,7 @@ export class SessionProxies {
       proxy.isLeaving = true;
     } else if (event.event === "session_destroyed") {
       proxy.isLeaving = true;
-      proxy.announcedEnd = {
-        reason: event.reason as EndReason,
-        exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
-        signal: typeof event.signal === "string" ? event.signal : null,
-      };
+      proxy.announcedEnd = { reason: event.reason as EndReason, ...lifecycleEvents.exitOf(event) };
     } else if (!proxy.isForeign) {
       this.listener?.event(proxy.info, event, proxy.isLeaving);
     }
@@ -386,8 +381,9 @@ export class SessionProxies {
   }
 
   private sessionEnded(proxy: SessionProxy): void {
-    const end = proxy.announcedEnd ?? { reason: "session_crashed" as const, exit_code: null, signal: null };
-    this.listener?.destroyed(proxy.info, end.reason, { exit_code: end.exit_code, signal: end.signal });
+    const crash = { reason: "session_crashed", exit_code: null, signal: null } as const;
+    const { reason, ...exit } = proxy.announcedEnd ?? crash;
+    this.listener?.destroyed(proxy.info, reason, exit);
     if (proxy.announcedEnd === null) void cleanStale(this.instance, [proxy.entry.id]).catch(() => {});
   }
 

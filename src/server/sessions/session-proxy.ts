@@ -13,6 +13,7 @@ import type { SessionEntry } from "../../registry/directories.ts";
 import type { Connection, RequestContext } from "../../wire/connection.ts";
 import { freshnessOf } from "../../wire/freshness.ts";
 import { patience } from "../../wire/patience.ts";
+import type { Exit } from "./lifecycle-events.ts";
 
 /** Time without an answer after which a ping follows a request, in ms: half of the limit for the answer. */
 const PING_AFTER_MS = PEER_TIMEOUT_MS / 2;
@@ -41,7 +42,7 @@ export class SessionProxy {
   /** Why it cannot be used, if so; null without a connection: its first answer is pending. */
   error: WshError | null = null;
   /** An end announced before the connection ended, which is therefore not a crash. */
-  announcedEnd: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
+  announcedEnd: ({ readonly reason: EndReason } & Exit) | null = null;
   /** Whether it has only panes of another session. */
   isForeign = false;
   /** Whether a client that waited for its program's end was notified. */
@@ -60,8 +61,8 @@ export class SessionProxy {
   }
 
   /**
-   * A wait may take minutes, so silence alone does not mean failure: a long request is followed by pings, and a session process
-   * is unavailable only when it leaves a ping unanswered as well.
+   * A wait may take minutes, so silence alone does not mean failure: a long request is followed by pings, and a
+   * session process is unavailable only when it leaves a ping unanswered as well.
    * @throws the session process's error, or the reason why it cannot be asked
    */
   async request(op: string, input: unknown, context: RequestContext): Promise<unknown> {
@@ -167,7 +168,7 @@ export class SessionProxy {
   }
 }
 
-/** A split session's process is younger than its session. */
+/** The number of a session, which orders it among others: a process may be younger than its session. */
 export function sessionOf({ info, entry }: SessionProxy): number {
   return /^@s\d+$/.test(info.id) ? Number(info.id.slice(2)) : (entry.session ?? entry.id);
 }

@@ -10,7 +10,6 @@ import { requireMayHear } from "../../operations/rights.ts";
 import { StreamEndSchema } from "../../protocol/control.ts";
 import type { Subscription } from "../../protocol/events.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
-import { parsePlace } from "../../protocol/names.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
 import type { StreamedPane } from "./streamed-session.ts";
 
@@ -18,8 +17,8 @@ interface StreamEvents {
   /** JSON of an event, as the session process wrote it. */
   event?(json: string): void;
   output?(bytes: Uint8Array): void;
-  /** The subscription with this number begins here: earlier events belong to a previous one. */
-  subscribed?(call: number): void;
+  /** The new subscription begins here: earlier events belong to the previous one. */
+  subscribed?(): void;
   end(reason: string): void;
 }
 
@@ -55,11 +54,11 @@ export class SessionStream {
     }
   }
 
-  /** Replaces the subscription; `subscribed(call)` marks its start. @throws the session process's error */
-  async subscribe(options: Subscription, call: number): Promise<void> {
+  /** Replaces the subscription; `subscribed` marks its start. @throws the session process's error */
+  async subscribe(options: Subscription): Promise<void> {
     // Another machine knows only the access of this connection.
     requireMayHear(this.context, options.events);
-    await this.connection.request("peer.subscribe", { ...options, call }, this.context);
+    await this.connection.request("peer.subscribe", { ...options, call: 0 }, this.context);
   }
 
   /** @throws the session process's error */
@@ -95,16 +94,11 @@ export class SessionStream {
       this.events.output?.(message.payload);
     } else if (message.type === messageTypes.event) {
       const json = decoder.decode(message.payload);
-      if (!json.startsWith(SUBSCRIBED)) this.events.event?.(this.withMachine(json));
-      else this.events.subscribed?.(v.parse(v.object({ call: v.number() }), messageJson(message)).call);
+      if (json.startsWith(SUBSCRIBED)) this.events.subscribed?.();
+      else this.events.event?.(addressedJson(this.source.info.name, json));
     } else if (message.type === messageTypes.end) {
       this.end(v.parse(StreamEndSchema, messageJson(message)).reason);
     }
-  }
-
-  private withMachine(json: string): string {
-    const { machine } = parsePlace(this.source.info.name);
-    return machine === null ? json : addressedJson(machine, json);
   }
 
   private end(reason: string): void {

@@ -13,11 +13,12 @@ import {
   type PersonSettings,
   type TerminalColors,
 } from "../../protocol/attach.ts";
-import { AGAIN_MS, AGAIN_POLL_MS, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
+import { type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.ts";
 import { Connection, type Dial, type RequestContext } from "../../wire/connection.ts";
+import { reconnect } from "./reconnect.ts";
 import type { StreamedSession, StreamedSessions } from "./streamed-session.ts";
 
 interface ViewFeedEvents {
@@ -38,7 +39,8 @@ interface ViewFeedEvents {
 }
 
 type Size = Pick<Attach, "rows" | "cols" | "follow">;
-type TypedEcho = Extract<AttachEvent, { event: "moved" }>["typed"];
+/** Input that the former process had received and not used. */
+type QueuedInput = Extract<AttachEvent, { event: "moved" }>["typed"];
 
 const decoder = new TextDecoder();
 
@@ -139,7 +141,7 @@ export class ViewFeed {
     this.connection?.request(operation, input, this.context).catch(() => {});
   }
 
-  private async connect(address: string | Dial, typed: TypedEcho): Promise<void> {
+  private async connect(address: string | Dial, queued: QueuedInput): Promise<void> {
     const { connection } = await Connection.open(address, "server");
     if (this.isOver) {
       connection.close();
@@ -161,22 +163,16 @@ export class ViewFeed {
       connection.close();
       throw error;
     }
-    for (const each of typed) {
+    for (const each of queued) {
       if ("key" in each) this.request("peer.command", each);
       else connection.sendBytes(messageTypes.input, encodeInput({ number: 0, bytes: Uint8Array.from(each.bytes) }));
     }
     this.isAttached = true;
-    this.begin();
+    this.sendUnacknowledged();
   }
 
-  /** A picture with another machine's ids in the form used here. */
-  private withMachine(json: string): string {
-    const { machine } = parsePlace(this.session);
-    return machine === null ? json : addressedJson(machine, json);
-  }
-
-  /** Sends all unacknowledged input to this process, which has reported its acknowledged input. */
-  private begin(): void {
+  /** Sends all unacknowledged input to this process once it has reported its acknowledged input. */
+  private sendUnacknowledged(): void {
     if (!this.hasReportedInput || !this.isAttached) return;
     for (const input of this.unacknowledged) this.send(input);
   }
@@ -190,7 +186,7 @@ export class ViewFeed {
     if (this.isOver || connection !== this.connection) return;
     if (message.type === messageTypes.frame) {
       this.pictures++;
-      this.events.frame(this.withMachine(decoder.decode(message.payload)));
+      this.events.frame(addressedJson(this.session, decoder.decode(message.payload)));
     } else if (message.type === messageTypes.images) {
       this.pictures++;
       this.events.images(decoder.decode(message.payload));
@@ -239,7 +235,7 @@ export class ViewFeed {
     this.events.inputAcknowledged(this.highestAcknowledged, this.record);
     if (this.hasReportedInput) return;
     this.hasReportedInput = true;
-    this.begin();
+    this.sendUnacknowledged();
   }
 
   private connectionLost(connection: Connection): void {
@@ -248,18 +244,9 @@ export class ViewFeed {
     void this.reconnect();
   }
 
-  /** Another process serves the session, or will soon. */
-  private async reconnect(typed: TypedEcho = []): Promise<void> {
-    const until = performance.now() + AGAIN_MS;
-    while (!this.isOver && performance.now() < until) {
-      try {
-        const source = await this.sources.find(this.session);
-        await this.connect(source.address, typed);
-        return;
-      } catch {
-        await Bun.sleep(AGAIN_POLL_MS);
-      }
-    }
+  private async reconnect(typed: QueuedInput = []): Promise<void> {
+    const connect = ({ address }: StreamedSession): Promise<void> => this.connect(address, typed);
+    if (await reconnect(this.sources, this.session, connect, () => this.isOver)) return;
     this.end({ reason: "session_crashed" });
   }
 

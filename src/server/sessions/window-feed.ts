@@ -4,11 +4,11 @@
  */
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/machine-prefix.ts";
-import { AGAIN_MS, AGAIN_POLL_MS, StreamEndSchema } from "../../protocol/control.ts";
+import { StreamEndSchema } from "../../protocol/control.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
-import { parsePlace } from "../../protocol/names.ts";
 import type { WindowSubscription } from "../../protocol/window-stream.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
+import { reconnect } from "./reconnect.ts";
 import type { StreamedSession, StreamedSessions } from "./streamed-session.ts";
 
 /** The number at the beginning of an event. */
@@ -85,8 +85,7 @@ export class WindowFeed {
     } else if (message.type === messageTypes.event) {
       const json = decoder.decode(message.payload);
       this.seq = Math.max(this.seq, Number(SEQ.exec(json.slice(0, 64))?.[1] ?? 0));
-      const { machine } = parsePlace(this.session);
-      this.events.event(machine === null ? json : addressedJson(machine, json));
+      this.events.event(addressedJson(this.session, json));
     }
   }
 
@@ -96,18 +95,9 @@ export class WindowFeed {
     void this.reconnect();
   }
 
-  /** Waits for the session to be restored. */
   private async reconnect(): Promise<void> {
-    const until = performance.now() + AGAIN_MS;
-    while (!this.isOver && performance.now() < until) {
-      try {
-        const source = await this.sources.find(this.session);
-        await this.connect(source);
-        return;
-      } catch {
-        await Bun.sleep(AGAIN_POLL_MS);
-      }
-    }
+    const connect = (source: StreamedSession): Promise<void> => this.connect(source);
+    if (await reconnect(this.sources, this.session, connect, () => this.isOver)) return;
     this.end("session_crashed");
   }
 

@@ -19,9 +19,9 @@ import { parse } from "../../protocol/parse.ts";
 import { type WindowSubscription, WindowSubscriptionSchema } from "../../protocol/window-stream.ts";
 import type { CallRecord } from "../observe/observed-call.ts";
 import type { StreamedSessions } from "../sessions/streamed-session.ts";
-import type { WebSocketEndpoint, WebSocketPeer } from "./websockets.ts";
+import { errorBody, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
 
-/** Limit of one connection's queued requests. */
+/** Maximum queued requests of one connection. */
 const MAX_WAITING_REQUESTS = 256;
 
 /** Longest text of a `ping`, in characters. */
@@ -83,7 +83,7 @@ export interface JsonSocketOptions {
   readonly call: Call;
   /** The caller, without signal and session. */
   readonly context: Omit<CallContext, "signal">;
-  /** Limit of one connection's requests running at once. */
+  /** Maximum requests of one connection that run at the same time. */
   readonly maxWaits: number;
   /** The connection has ended, and its caller's captures with it. */
   readonly callerGone: (id: string) => void;
@@ -97,7 +97,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
   private readonly waitingMessages: string[] = [];
   private isWorking = false;
   private afterWork: (() => void) | null = null;
-  private running = 0;
+  private runningCount = 0;
   /** The pending await_idle of each session, which a newer one replaces. */
   private readonly idleWaits = new Map<string, AbortController>();
 
@@ -167,7 +167,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
   }
 
   protected fail({ id, method }: JsonRequest, thrown: unknown): void {
-    this.send({ ...defined({ id }), method, error: bodyOf(thrown) });
+    this.send({ ...defined({ id }), method, error: errorBody(thrown) });
   }
 
   private async work(): Promise<void> {
@@ -177,7 +177,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
       try {
         request = parseRequest(text);
       } catch (thrown) {
-        this.send({ error: bodyOf(thrown) });
+        this.send({ error: errorBody(thrown) });
         continue;
       }
       try {
@@ -226,11 +226,14 @@ export abstract class JsonSocket implements WebSocketEndpoint {
       this.answer(request, result, unknownFields(operation.input, this.input(request)));
       return;
     }
-    if (this.running >= this.options.maxWaits) {
-      throw new WshError("resource_limit_reached", `${this.running} requests of this connection are already pending`);
+    if (this.runningCount >= this.options.maxWaits) {
+      throw new WshError(
+        "resource_limit_reached",
+        `${this.runningCount} requests of this connection are already pending`,
+      );
     }
-    this.running++;
-    void this.wait(operation, request, session).finally(() => this.running--);
+    this.runningCount++;
+    void this.wait(operation, request, session).finally(() => this.runningCount--);
   }
 
   private async wait(
@@ -239,10 +242,10 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     session: string | undefined,
   ): Promise<void> {
     const superseded = new AbortController();
-    const only = operation.name === "idle.await" ? session : undefined;
-    if (only !== undefined) {
-      this.idleWaits.get(only)?.abort();
-      this.idleWaits.set(only, superseded);
+    const awaitedSession = operation.name === "idle.await" ? session : undefined;
+    if (awaitedSession !== undefined) {
+      this.idleWaits.get(awaitedSession)?.abort();
+      this.idleWaits.set(awaitedSession, superseded);
     }
     using either = eitherSignal(this.signal, superseded.signal);
     try {
@@ -252,7 +255,8 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     } catch (thrown) {
       this.fail(request, superseded.signal.aborted ? supersededError() : thrown);
     } finally {
-      if (only !== undefined && this.idleWaits.get(only) === superseded) this.idleWaits.delete(only);
+      if (awaitedSession !== undefined && this.idleWaits.get(awaitedSession) === superseded)
+        this.idleWaits.delete(awaitedSession);
     }
   }
 
@@ -285,16 +289,11 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     try {
       this.fail(parseRequest(text), error);
     } catch (thrown) {
-      this.send({ error: bodyOf(thrown) });
+      this.send({ error: errorBody(thrown) });
     }
   }
 }
 
 function supersededError(): WshError {
   return new WshError("idle_superseded", "a newer await_idle of this connection replaced this one");
-}
-
-function bodyOf(thrown: unknown): object {
-  const { schema, ...body } = WshError.from(thrown).bodyAt("http");
-  return body;
 }

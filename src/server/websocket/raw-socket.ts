@@ -1,6 +1,5 @@
 /** `/sessions/:name/ws/raw`: the program's bytes as binary frames, and input (docs/protocol.md, Raw bytes). */
 
-import type { Access } from "../../protocol/caller.ts";
 import { accessCovers } from "../../protocol/caller.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { SessionStream } from "../sessions/session-stream.ts";
@@ -21,8 +20,8 @@ export class RawSocket implements WebSocketEndpoint {
   private socket: WebSocketPeer | null = null;
   private stream: SessionStream | null = null;
   private endReason: string | null = null;
+  /** Output before the upgrade is complete. */
   private readonly early: Uint8Array[] = [];
-
   private typedBytes = 0;
 
   private constructor(private readonly record: TypedRecord | null) {}
@@ -34,7 +33,6 @@ export class RawSocket implements WebSocketEndpoint {
   static async open(
     source: StreamedPane,
     context: RequestContext,
-    access: Access,
     snapshot: boolean,
     record: TypedRecord | null,
   ): Promise<RawSocket> {
@@ -45,7 +43,7 @@ export class RawSocket implements WebSocketEndpoint {
     });
     endpoint.stream = stream;
     try {
-      await stream.raw({ snapshot, read_only: !accessCovers(access, "operate") });
+      await stream.raw({ snapshot, read_only: !accessCovers(context.access, "operate") });
       return endpoint;
     } catch (error) {
       stream.close();

@@ -65,6 +65,7 @@ export class WebSocketRoutes {
   mount(app: Hono<AppEnv>): void {
     const { sources, call, limits, tickets, audit, callerGone } = this.options;
     const writeAudit = audit?.write ?? (() => {});
+    const jsonOptions = { call, sources, maxWaits: limits.max_waiters, callerGone, audit: writeAudit };
     app.post("/auth/ws-ticket", (c) => {
       const context = { ...wsContext(c), signal: c.req.raw.signal };
       let result = "ok";
@@ -80,12 +81,12 @@ export class WebSocketRoutes {
       }
     });
     this.mountSocket(app, "/sessions/:name/ws/raw", async (c) => {
-      const source = await this.hostOf(c);
+      const source = await this.paneOf(c);
       const context = { ...wsContext(c), signal: c.req.raw.signal, session: source.info.name };
       const { access, caller } = context;
       const snapshot = ["1", "true"].includes(c.req.query("snapshot") ?? "");
       const record = this.record("ws.raw", source, context);
-      return RawSocket.open(source, { access, caller }, access, snapshot, record);
+      return RawSocket.open(source, { access, caller }, snapshot, record);
     });
     this.mountSocket(app, "/sessions/:name/ws/view", async (c) => {
       const source = await sources.find(c.req.param("name") ?? "", c.get("verdict").session);
@@ -98,28 +99,16 @@ export class WebSocketRoutes {
       return new ViewSocket({ sources, source, context: { access, caller }, viewer, follows, keys, record });
     });
     this.mountSocket(app, "/sessions/:name/ws/json", async (c) => {
-      const source = await this.hostOf(c);
-      const options = {
-        call,
-        sources,
-        context: wsContext(c),
-        maxWaits: limits.max_waiters,
-        callerGone,
-        audit: writeAudit,
-      };
-      return SessionSocket.open(options, source);
+      const source = await this.paneOf(c);
+      return SessionSocket.open({ ...jsonOptions, context: wsContext(c) }, source);
     });
     this.mountSocket(app, "/ws/json", async (c) => {
       const context = wsContext(c);
       const share = shareOf(context);
       requireRoom(limits.max_websockets, share, this.serverSockets.values(), "WebSockets are open");
       const endpoint = new ServerSocket({
-        call,
+        ...jsonOptions,
         context,
-        sources,
-        maxWaits: limits.max_waiters,
-        callerGone,
-        audit: writeAudit,
         maxSubscriptions: limits.max_subscriptions,
         remoteEvents: this.options.remoteEvents,
         concealedFrom: this.options.concealedFrom,
@@ -147,10 +136,8 @@ export class WebSocketRoutes {
     };
   }
 
-  private async hostOf(c: AppContext): Promise<StreamedPane> {
-    const { sources } = this.options;
-    const target = c.req.param("name") ?? "";
-    return sources.pane(target, c.get("verdict").session);
+  private paneOf(c: AppContext): Promise<StreamedPane> {
+    return this.options.sources.pane(c.req.param("name") ?? "", c.get("verdict").session);
   }
 
   private mountSocket(app: Hono<AppEnv>, path: string, opening: (c: AppContext) => Promise<WebSocketEndpoint>): void {

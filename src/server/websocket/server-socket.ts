@@ -129,7 +129,7 @@ export class ServerSocket extends JsonSocket {
       subscribed.startEvents = null;
       this.answer(request, { events: options.events }, unknownFields(SubscribeSchema, request.params));
     };
-    await subscribed.stream.subscribe(options, 0);
+    await subscribed.stream.subscribe(options);
     if (options.events.length === 0) this.forget(source.info.pane_id, subscribed);
   }
 

@@ -1,4 +1,7 @@
-/** `/sessions/:name/ws/json`: one session's methods and events (docs/protocol.md, JSON for one session). It follows the session, not its name. */
+/**
+ * `/sessions/:name/ws/json`: one session's methods and events (docs/protocol.md, JSON for one session). It follows the
+ * session, not its name.
+ */
 
 import type { Operation } from "../../operations/define.ts";
 import type { OperationName } from "../../operations/table.ts";
@@ -23,7 +26,6 @@ export class SessionSocket extends JsonSocket {
   private stream: SessionStream | null = null;
   private endReason: string | null = null;
   private startEvents: (() => void) | null = null;
-
   private readonly windows: WindowSubscriptions;
 
   private constructor(
@@ -98,7 +100,7 @@ export class SessionSocket extends JsonSocket {
       this.answer(request, { events: options.events }, unknownFields(SubscribeSchema, request.params));
     };
     try {
-      await this.stream?.subscribe(options, 0);
+      await this.stream?.subscribe(options);
     } finally {
       this.startEvents = null;
     }

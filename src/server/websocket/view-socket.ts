@@ -17,7 +17,7 @@ import type { ViewKeys } from "../options.ts";
 import type { StreamedSession, StreamedSessions } from "../sessions/streamed-session.ts";
 import { ViewFeed } from "../sessions/view-feed.ts";
 import type { TypedRecord } from "./raw-socket.ts";
-import { closeCodes, closeReason, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
+import { closeCodes, closeReason, errorBody, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
 
 /** Time for the first message, in ms. */
 const OPEN_MS = 5_000;
@@ -230,7 +230,7 @@ export class ViewSocket implements WebSocketEndpoint {
   }
 
   private fail(thrown: unknown): void {
-    const { schema, ...error } = WshError.from(thrown).bodyAt("http");
+    const error = errorBody(thrown);
     this.sendMessage({ type: "error", error });
     this.socket?.close(closeCodes.policy, error.code);
   }

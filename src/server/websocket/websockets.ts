@@ -4,6 +4,7 @@
  * read, `send` reports that, and the endpoint decides what to send; a peer beyond the queue limit is
  * disconnected.
  */
+import { WshError } from "../../protocol/errors.ts";
 
 /** Longest message from a client (docs/protocol.md, Limits); past it the connection is dropped. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
@@ -29,6 +30,12 @@ export interface WebSocketEndpoint {
 
 /** Close codes of the gateway (RFC 6455 §7.4.1). */
 export const closeCodes = { normal: 1000, policy: 1008, trouble: 1011 } as const;
+
+/** The body of an error message. */
+export function errorBody(thrown: unknown) {
+  const { schema, ...body } = WshError.from(thrown).bodyAt("http");
+  return body;
+}
 
 /** Reason in the close frame for a session's end. */
 export function closeReason(reason: string): { readonly code: number; readonly reason: string } {
@@ -105,10 +112,10 @@ export class WebSockets {
   }
 
   private forget({ data: endpoint }: WebSocketPeer): void {
-    const sockets = this.open.get(endpoint);
-    if (sockets === undefined) return;
+    const connection = this.open.get(endpoint);
+    if (connection === undefined) return;
     this.open.delete(endpoint);
-    sockets[Symbol.dispose]();
+    connection[Symbol.dispose]();
     endpoint.close();
   }
 

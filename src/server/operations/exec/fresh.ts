@@ -16,12 +16,13 @@ import type { CreatedSession } from "../../../protocol/session.ts";
 import { skippedStep } from "../../../protocol/steps.ts";
 import type { SessionProxies } from "../../sessions/session-proxies.ts";
 import { awaitStep, type FreshInput, type ProcessResult } from "./run-step.ts";
-import { placeToShow, runShown } from "./shown.ts";
-import { askedForStep, requireNotBegun } from "./step-requests.ts";
+import { paneBesideWhichToShow, runShown } from "./shown.ts";
+import { requireNotBegun, stepRequest } from "./step-requests.ts";
 
 /** Sessions of exec are as tall as a screen and wide enough for build output; both affect only wrapping. */
 const EXEC_ROWS = 24;
 const EXEC_COLS = 80;
+
 type Output = OperationOutput<"exec.fresh">;
 type CreateSession = (
   input: ParsedInput<"sessions.create">,
@@ -50,15 +51,15 @@ export async function execFresh(
   });
   await stepFilters(input, steps);
   const deadline = performance.now() + input.max_wait_ms;
-  const leftMs = (): number => Math.max(0, deadline - performance.now());
+  const remainingMs = (): number => Math.max(0, deadline - performance.now());
   /** Failures of steps; results of earlier and parallel steps are returned too. */
   const failures = new Map<ProcessResult, unknown>();
   const runStep = async (step: Step, index: number, files?: StepFiles): Promise<ProcessResult> => {
-    const asked = { ...context, ...askedForStep(context, index) };
+    const request = { ...context, ...stepRequest(context, index) };
     try {
       // Nothing begins for a caller that has cancelled, or whose token has ended.
       if (context.signal.aborted) throw new WshError("cancelled", "the caller is gone");
-      return await runInOwnSession(proxies, create, input, step, leftMs(), asked, files);
+      return await runInOwnSession(proxies, create, input, step, remainingMs(), request, files);
     } catch (thrown) {
       const { code, message } = WshError.from(thrown);
       const isLost = lostCodes.has(code);
@@ -71,13 +72,14 @@ export async function execFresh(
       return result;
     }
   };
-  const place = input.show ? await placeToShow(proxies, input, context) : null;
+  const shownBeside = input.show ? await paneBesideWhichToShow(proxies, input, context) : null;
   const results = await runAll();
   const [first] = results;
-  const isAllFailed = results.every((each) => failures.has(each) || each.state === "skipped");
+  const haveAllFailed = results.every((each) => failures.has(each) || each.state === "skipped");
   // Nothing ran, or the caller no longer waits.
-  if (first !== undefined && failures.has(first) && (isAllFailed || context.signal.aborted)) throw failures.get(first);
-  if (input.show && place === null) warn(results, "no terminal is attached: it ran without a visible pane");
+  if (first !== undefined && failures.has(first) && (haveAllFailed || context.signal.aborted))
+    throw failures.get(first);
+  if (input.show && shownBeside === null) warn(results, "no terminal is attached: it ran without a visible pane");
   const last = results.at(-1);
   if (last === undefined) throw new WshError("internal_error", "exec did not run any steps");
   if (input.steps !== undefined) {
@@ -89,7 +91,7 @@ export async function execFresh(
   return single;
 
   async function runAll(): Promise<ProcessResult[]> {
-    if (place !== null) return runShown(proxies, input, steps, place, leftMs, context);
+    if (shownBeside !== null) return runShown(proxies, input, steps, shownBeside, remainingMs, context);
     if (input.mode === "parallel") return Promise.all(steps.map((step, index) => runStep(step, index)));
     const sequence = { run: runStep, skipped, stops: (result: ProcessResult) => endsSequence(result, input) };
     if (input.mode === "sequence") return inSequence(steps, sequence);
@@ -159,7 +161,7 @@ async function runInOwnSession(
       ...(input.stdin === undefined || stdin_path !== undefined ? {} : { stdin: input.stdin }),
     },
     context,
-    { ...defined({ stdin_path, stdout_path }) },
+    defined({ stdin_path, stdout_path }),
   );
   const result = await awaitStep(await proxies.find(info.id), input, step, waitMs, context, { session: info.name });
   const warnings = [...(info.warnings ?? []), ...(result.warnings ?? [])];

@@ -29,11 +29,11 @@ export async function awaitStep(
   target: { readonly session: string; readonly pane?: string },
 ): Promise<ProcessResult> {
   const pane = target.pane ?? proxy.info.pane_id;
-  const leaves = input.background && input.until === undefined;
+  const isLeft = input.background && input.until === undefined;
   const wait = {
-    max_wait_ms: Math.round(leaves ? 0 : waitMs),
+    max_wait_ms: Math.round(isLeft ? 0 : waitMs),
     ...(input.asking_ms === undefined || input.background ? {} : { asking_ms: input.asking_ms }),
-    on_timeout: leaves ? "leave" : input.on_timeout,
+    on_timeout: isLeft ? "leave" : input.on_timeout,
     ...defined({ output_limit: input.output_limit, until: input.until }),
     ...filterOf(input, step),
     extend: extended.reserve(pane),

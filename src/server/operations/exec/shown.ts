@@ -11,13 +11,13 @@ import type { RequestMeta } from "../../../protocol/requests.ts";
 import type { SessionProxies } from "../../sessions/session-proxies.ts";
 import { personsSession } from "../ask-any.ts";
 import { awaitStep, type FreshInput, type ProcessResult } from "./run-step.ts";
-import { askedForStep } from "./step-requests.ts";
+import { stepRequest } from "./step-requests.ts";
 
 /** Longest title that a command gives its pane, in characters. */
 const TITLE_LENGTH = 60;
 
 /** The pane beside which others are put; null: nobody is attached. @throws WshError session_not_found */
-export async function placeToShow(
+export async function paneBesideWhichToShow(
   proxies: SessionProxies,
   input: FreshInput,
   context: CallContext,
@@ -27,36 +27,42 @@ export async function placeToShow(
     return input.beside;
   }
   const proxy = await personsSession(proxies, context);
-  // The pane in view: the active one, not the oldest.
+  // The active pane, which is in view, not the oldest.
   return proxy === null ? null : `${proxy.info.name}:`;
 }
 
-/** @param leftMs remaining time for a wait @throws WshError when a pane cannot be started: then none remains */
+/**
+ * @param beside the person's pane
+ * @param remainingMs remaining time for a wait
+ * @throws WshError when a pane cannot be started: the started ones are closed
+ */
 export async function runShown(
   proxies: SessionProxies,
   input: FreshInput,
   steps: readonly Step[],
-  place: string,
-  leftMs: () => number,
+  beside: string,
+  remainingMs: () => number,
   context: CallContext,
 ): Promise<ProcessResult[]> {
   const { access, caller, signal } = context;
-  const ask = async (op: string, given: object, target: string, asked: RequestMeta = {}): Promise<unknown> => {
+  const ask = async (op: string, opInput: object, target: string, request: RequestMeta = {}): Promise<unknown> => {
     const proxy = await proxies.find(target);
-    return proxy.request(op, given, { access, caller, signal, target, ...asked });
+    return proxy.request(op, opInput, { access, caller, signal, target, ...request });
   };
   const started: { readonly pane: string; readonly session: string }[] = [];
   try {
     for (const [index, step] of steps.entries()) {
       const above = started.at(-1)?.pane;
-      const left = steps.length - index;
-      const room =
-        above === undefined ? { direction: "right" } : { direction: "down", percent: (100 * left) / (left + 1) };
+      const remaining = steps.length - index;
+      const position =
+        above === undefined
+          ? { direction: "right" }
+          : { direction: "down", percent: (100 * remaining) / (remaining + 1) };
       const made = (await ask(
         "pane.split",
-        { ...programOf(input, step, context), ...room },
-        above ?? place,
-        askedForStep(context, index),
+        { ...programOf(input, step, context), ...position },
+        above ?? beside,
+        stepRequest(context, index),
       )) as OperationOutput<"pane.split">;
       started.push({ pane: made.pane, session: made.session });
     }
@@ -66,12 +72,12 @@ export async function runShown(
   }
   return Promise.all(
     steps.map(async (step, index) => {
-      const where = started[index];
-      if (where === undefined) throw new WshError("internal_error", "a step has no pane");
-      const result = await awaitStep(await proxies.find(where.pane), input, step, leftMs(), context, where);
+      const target = started[index];
+      if (target === undefined) throw new WshError("internal_error", "a step has no pane");
+      const result = await awaitStep(await proxies.find(target.pane), input, step, remainingMs(), context, target);
       const isGood = result.state === "finished" && result.exit_code === 0;
       if (input.keep === "none" || (input.keep === "failed" && isGood)) {
-        await ask("pane.update", { keep_after_exit: false }, where.pane).catch(() => {});
+        await ask("pane.update", { keep_after_exit: false }, target.pane).catch(() => {});
       }
       return result;
     }),
@@ -80,14 +86,12 @@ export async function runShown(
 
 /** The pane stays until its result has been read, even if its program ends quickly. */
 function programOf({ cwd, env, stdin }: FreshInput, step: Step, context: CallContext) {
-  const directory = cwd ?? context.cwd;
   return {
     command: step.command,
     title: (step.name ?? step.command).replace(/\s+/g, " ").trim().slice(0, TITLE_LENGTH),
     keep_after_exit: true,
     focus: false,
-    ...defined({ cwd: directory }),
     env: { ...NO_PAGERS, ...env },
-    ...defined({ stdin }),
+    ...defined({ cwd: cwd ?? context.cwd, stdin }),
   };
 }

@@ -5,7 +5,7 @@ import { partOf, type RequestMeta } from "../../../protocol/requests.ts";
 import { madeFor } from "../../../registry/made-requests.ts";
 
 /** The metadata for one step. Steps after one that began in time have no deadline. */
-export function askedForStep({ once, deadline }: RequestMeta, index: number): RequestMeta {
+export function stepRequest({ once, deadline }: RequestMeta, index: number): RequestMeta {
   return {
     ...(once === undefined ? {} : { once: partOf(once, `step ${index}`) }),
     ...(deadline === undefined ? {} : { deadline: index === 0 ? deadline : Number.MAX_SAFE_INTEGER }),
@@ -13,8 +13,8 @@ export function askedForStep({ once, deadline }: RequestMeta, index: number): Re
 }
 
 /** The input of a pipeline's steps is lost with the server that ran it. @throws WshError outcome_unknown */
-export async function requireNotBegun(instance: Instance, asked: RequestMeta): Promise<void> {
-  const { once } = askedForStep(asked, 0);
+export async function requireNotBegun(instance: Instance, request: RequestMeta): Promise<void> {
+  const { once } = stepRequest(request, 0);
   if (once === undefined || (await madeFor(instance, once, 0)) === null) return;
   throw new WshError("outcome_unknown", "the pipeline was started by a server that no longer runs");
 }
