@@ -1,17 +1,18 @@
 /** Shows the terminals of a script in panes beside the pane of the person who started it. */
 import type { Call, Terminal } from "../client/terminal/language.ts";
 
-interface ShownBeside {
-  opened(terminal: Terminal): Promise<void>;
+interface BesidePanes {
+  /** Shows a terminal that the script has opened. */
+  show(terminal: Terminal): Promise<void>;
   /** Closes the panes; their terminals continue. */
   close(): Promise<void>;
 }
 
 /** @param beside the person's pane; it keeps the focus */
-export function besides(call: Call, beside: string): ShownBeside {
+export function besidePanes(call: Call, beside: string): BesidePanes {
   const panes: string[] = [];
   return {
-    async opened({ target }) {
+    async show({ target }) {
       const { pane } = await call("pane.split", { view: target, direction: "right", focus: false }, beside);
       panes.push(pane);
     },

@@ -20,7 +20,7 @@ export interface RunningTest {
   snapshots: number;
 }
 
-export const running = new WeakMap<Terminal, RunningTest>();
+export const testOfTerminal = new WeakMap<Terminal, RunningTest>();
 
 /**
  * Matchers of `expect(terminal)`. Each waits until its condition holds, for at most the time limit of the terminal's
@@ -55,22 +55,22 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
       async toHaveExited(code, options) {
         const { exit_code, signal } = await terminal.ended(options);
         if (code === undefined || exit_code === code) return;
-        throw from(
+        throw failure(
           terminalMatchers.toHaveExited,
           `it ended with ${signal ?? exit_code ?? "an unknown code"}, not with ${code}`,
         );
       },
       async toMatchScreen(name, { timeout } = {}) {
-        const runningTest = running.get(terminal);
-        if (runningTest === undefined)
-          throw from(terminalMatchers.toMatchScreen, "a snapshot belongs to a test's own terminal");
-        runningTest.snapshots++;
-        const snapshotName = slug(`${runningTest.name}-${name ?? runningTest.snapshots}-${runningTest.project}`);
-        const stem = join(dirname(runningTest.file), "__terminals__", `${basename(runningTest.file)}-${snapshotName}`);
+        const test = testOfTerminal.get(terminal);
+        if (test === undefined)
+          throw failure(terminalMatchers.toMatchScreen, "a snapshot belongs to a test's own terminal");
+        test.snapshots++;
+        const snapshotName = slug(`${test.name}-${name ?? test.snapshots}-${test.project}`);
+        const stem = join(dirname(test.file), "__terminals__", `${basename(test.file)}-${snapshotName}`);
         const expected = fs.existsSync(`${stem}.txt`) ? fs.readFileSync(`${stem}.txt`, "utf8") : null;
         if (expected === null && process.env.CI && !update)
-          throw from(terminalMatchers.toMatchScreen, `there is no ${stem}.txt`);
-        if (expected === null || update) return write(terminal, stem);
+          throw failure(terminalMatchers.toMatchScreen, `there is no ${stem}.txt`);
+        if (expected === null || update) return writeSnapshot(terminal, stem);
         let now = "";
         const isSame = await terminal
           .until(
@@ -84,9 +84,9 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
           )
           .catch(() => false);
         if (isSame) return;
-        throw from(
+        throw failure(
           terminalMatchers.toMatchScreen,
-          `the screen differs from ${stem}.txt (--update writes it):\n${differing(expected, now)}`,
+          `the screen differs from ${stem}.txt (--update writes it):\n${differingLines(expected, now)}`,
         );
       },
       not: {
@@ -100,7 +100,7 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
   };
 }
 
-async function write(terminal: Terminal, stem: string): Promise<void> {
+async function writeSnapshot(terminal: Terminal, stem: string): Promise<void> {
   await terminal.waitFor({ idle: SETTLED_MS, exit: true });
   const screen = await terminal.screen();
   fs.mkdirSync(dirname(stem), { recursive: true });
@@ -108,8 +108,8 @@ async function write(terminal: Terminal, stem: string): Promise<void> {
   fs.writeFileSync(`${stem}.svg`, asSvg(screen));
 }
 
-/** An error whose stack points at the line of the test. */
-function from(matcher: (...given: never[]) => unknown, message: string): Error {
+/** An error of a matcher, whose stack points at the line of the test. */
+function failure(matcher: (...given: never[]) => unknown, message: string): Error {
   const error = new Error(message);
   Error.captureStackTrace(error, matcher);
   return error;
@@ -126,10 +126,13 @@ export function slug(name: string): string {
 }
 
 /** The lines that differ, from both texts. */
-function differing(kept: string, now: string): string {
-  const [a, b] = [kept.split("\n"), now.split("\n")];
-  return Array.from({ length: Math.max(a.length, b.length) }, (_, at) => at)
-    .filter((at) => a[at] !== b[at])
-    .flatMap((at) => [...(a[at] === undefined ? [] : [`- ${a[at]}`]), ...(b[at] === undefined ? [] : [`+ ${b[at]}`])])
-    .join("\n");
+function differingLines(expected: string, now: string): string {
+  const [a, b] = [expected.split("\n"), now.split("\n")];
+  const lines: string[] = [];
+  for (let at = 0; at < Math.max(a.length, b.length); at++) {
+    if (a[at] === b[at]) continue;
+    if (a[at] !== undefined) lines.push(`- ${a[at]}`);
+    if (b[at] !== undefined) lines.push(`+ ${b[at]}`);
+  }
+  return lines.join("\n");
 }

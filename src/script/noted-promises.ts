@@ -64,7 +64,7 @@ export function withNotedPromises(body: string): string {
     // Invalid JavaScript, or syntax that only the interpreter supports: the interpreter reports errors.
     return body;
   }
-  return applied(source, edits).slice(head.length, -"\n}".length);
+  return applyEdits(source, edits).slice(head.length, -"\n}".length);
 }
 
 /** The statements of the body. */
@@ -88,7 +88,7 @@ function isMethod(node: Node, value: Node): boolean {
 }
 
 /** Applies edits in order; edits of inner functions lie within those of outer ones. */
-function applied(source: string, edits: readonly Edit[]): string {
+function applyEdits(source: string, edits: readonly Edit[]): string {
   let text = "";
   let at = 0;
   for (const edit of edits.toSorted((a, b) => a.from - b.from)) {

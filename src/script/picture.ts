@@ -28,17 +28,18 @@ function cssColor(color: Color): string {
   return `rgb(${step(Math.floor(at / 36))},${step(Math.floor(at / 6) % 6)},${step(at % 6)})`;
 }
 
-export function escaped(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`).replace(/[\x00-\x08\x0b-\x1f]/g, "�");
 }
 
-interface Drawn {
+/** A style as CSS, with colours apart from the other properties. */
+interface ResolvedStyle {
   readonly color: string;
   readonly background: string;
   readonly css: string;
 }
 
-function resolveStyle({ fg, bg, bold, faint, italic, underline, strikethrough, inverse }: SpanStyle): Drawn {
+function resolveStyle({ fg, bg, bold, faint, italic, underline, strikethrough, inverse }: SpanStyle): ResolvedStyle {
   const [color, background] = [
     fg === undefined ? FOREGROUND : cssColor(fg),
     bg === undefined ? BACKGROUND : cssColor(bg),
@@ -59,7 +60,7 @@ export function asHtml(screen: Screen): string {
     spans
       .map(({ text, ...style }) => {
         const { color, background, css } = resolveStyle(style);
-        return `<span style="color:${color};background:${background};${css}">${escaped(text)}</span>`;
+        return `<span style="color:${color};background:${background};${css}">${escapeHtml(text)}</span>`;
       })
       .join(""),
   );
@@ -84,7 +85,7 @@ export function asSvg(screen: Screen): string {
         const fitted = `textLength="${round(length)}" xml:space="preserve"`;
         const shown = css === "" ? "" : ` style="${css}"`;
         parts.push(
-          `<text x="${round(x)}" y="${y + CELL.baseline}" fill="${color}" ${fitted}${shown}>${escaped(text)}</text>`,
+          `<text x="${round(x)}" y="${y + CELL.baseline}" fill="${color}" ${fitted}${shown}>${escapeHtml(text)}</text>`,
         );
       }
       col += cells(text);
@@ -112,8 +113,8 @@ export function asText(screen: Screen): string {
     return spans.flatMap(({ text, ...style }) => {
       const from = col;
       col += cells(text);
-      const said = describedStyle(style);
-      return said === "" ? [] : [`${row + 1}:${from + 1}-${col} ${said}`];
+      const description = describeStyle(style);
+      return description === "" ? [] : [`${row + 1}:${from + 1}-${col} ${description}`];
     });
   });
   return [
@@ -124,7 +125,7 @@ export function asText(screen: Screen): string {
   ].join("\n");
 }
 
-function describedStyle(style: SpanStyle): string {
+function describeStyle(style: SpanStyle): string {
   const { fg, bg, ...flags } = style;
   const set = Object.entries(flags).filter(([, value]) => value === true);
   return [

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { connect, type WshClient, WshError } from "../client/client.ts";
 import { type Call, language, TerminalFailure } from "../client/terminal/language.ts";
 import { printedText } from "../client/terminal/printing.ts";
-import { besides } from "./beside-panes.ts";
+import { besidePanes } from "./beside-panes.ts";
 import { ORDERS_VARIABLE, type Orders, type ScriptOrders } from "./runner-input.ts";
 import { testModule } from "./testing.ts";
 import { Trace } from "./trace.ts";
@@ -41,12 +41,12 @@ const trace =
   orders.kind === "script" && orders.trace === undefined
     ? null
     : new Trace(async (...given) => (await connected()).subscribe(...given));
-const besidePanes = orders.beside === undefined ? null : besides(call, orders.beside);
+const shownTerminals = orders.beside === undefined ? null : besidePanes(call, orders.beside);
 const wsh = language(call, {
   openDefaults: { cwd: process.cwd() },
   doubt: (text) => console.error(`warning: ${text}`),
   ...(trace === null ? {} : { watch: trace.watch }),
-  ...(besidePanes === null ? {} : { opened: besidePanes.opened }),
+  ...(shownTerminals === null ? {} : { opened: shownTerminals.show }),
 });
 const { open, sessions } = wsh;
 const exported = { default: wsh, wsh, open, sessions, TerminalFailure };
@@ -94,7 +94,7 @@ async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): 
   try {
     if (traceFile !== undefined) trace?.claim(traceFile);
   } catch (thrown) {
-    console.error(untraced(thrown));
+    console.error(traceError(thrown));
     process.exit(1);
   }
   process.argv = [process.argv[0] ?? "", file ?? "-", ...args];
@@ -102,17 +102,18 @@ async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): 
   const directory = code === undefined ? null : fs.mkdtempSync(join(os.tmpdir(), "wsh-script-"));
   const path = directory === null ? (file ?? "") : join(directory, "script.ts");
   if (code !== undefined) fs.writeFileSync(path, code);
+  /** The first failure, or null at the script's end. */
   const first = Promise.withResolvers<{ readonly thrown: unknown } | null>();
-  const failed = (thrown: unknown): void => first.resolve({ thrown });
+  const fail = (thrown: unknown): void => first.resolve({ thrown });
   // Failures of steps that the script does not await, and failures in its timers.
-  process.on("unhandledRejection", failed);
-  process.on("uncaughtException", failed);
+  process.on("unhandledRejection", fail);
+  process.on("uncaughtException", fail);
   let signal: number | null = null;
   onSignal((name, number) => {
     signal = number;
-    failed(new Error(`ended by ${name}`));
+    fail(new Error(`ended by ${name}`));
   });
-  import(path).then(() => setImmediate(() => first.resolve(null)), failed);
+  import(path).then(() => setImmediate(() => first.resolve(null)), fail);
   const failure = await first.promise;
   if (failure !== null && signal === null) console.error(describeError(failure.thrown, path, file === undefined));
   if (directory !== null) fs.rmSync(directory, { recursive: true, force: true });
@@ -120,15 +121,15 @@ async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): 
   if (traceFile !== undefined)
     await trace?.save(traceFile, failure === null ? null : failure.thrown).catch((thrown) => {
       isTraced = false;
-      console.error(untraced(thrown));
+      console.error(traceError(thrown));
     });
-  await besidePanes?.close();
+  await shownTerminals?.close();
   await wsh.closeAll().catch(({ message }) => console.error(`${message}: end with wsh kill NAME`));
   (await client?.catch(() => null))?.close();
   process.exit(signal !== null ? 128 + signal : failure === null && isTraced ? (process.exitCode ?? 0) : 1);
 }
 
-function untraced(thrown: unknown): string {
+function traceError(thrown: unknown): string {
   return `the trace cannot be written: ${thrown instanceof Error ? thrown.message : thrown}`;
 }
 
@@ -136,22 +137,22 @@ function untraced(thrown: unknown): string {
  * Calls back with the first signal that would end this process, unless the program handles that signal itself; with
  * SIGHUP when its parent is gone.
  */
-function onSignal(hear: (name: string, number: number) => void): void {
+function onSignal(listener: (name: string, number: number) => void): void {
   const parent = process.ppid;
-  const look = setInterval(() => {
+  const parentCheck = setInterval(() => {
     if (process.ppid === parent) return;
-    clearInterval(look);
-    hear("SIGHUP", os.constants.signals.SIGHUP);
+    clearInterval(parentCheck);
+    listener("SIGHUP", os.constants.signals.SIGHUP);
   }, PARENT_MS);
-  look.unref();
+  parentCheck.unref();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    const own = (): void => {
+    const handle = (): void => {
       if (process.listenerCount(name) > 1) return;
       // A second signal ends it at once.
-      process.off(name, own);
-      hear(name, os.constants.signals[name]);
+      process.off(name, handle);
+      listener(name, os.constants.signals[name]);
     };
-    process.on(name, own);
+    process.on(name, handle);
   }
 }
 
@@ -174,7 +175,7 @@ function describeError(thrown: unknown, path: string, isUnnamed: boolean): strin
     const [, row = ""] = /:(\d+):\d+\)?$/.exec(frame) ?? [];
     return placed(path, row);
   });
-  const led = rest.slice(0, MAX_FRAMES).map((place) => `\n  called at ${place}`);
+  const callers = rest.slice(0, MAX_FRAMES).map((place) => `\n  called at ${place}`);
   const name = isOurs ? "" : `${thrown.name}: `;
-  return `${first === undefined ? "" : `${first}: `}${name}${thrown.message}${led.join("")}`;
+  return `${first === undefined ? "" : `${first}: `}${name}${thrown.message}${callers.join("")}`;
 }

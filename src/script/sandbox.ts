@@ -4,7 +4,7 @@
  * asks the server for an operation in the agent's name. Each process runs one program, since it may be killed from
  * outside at any time.
  *
- * Speaks JSON, one message per line (sandbox-messages.ts). Memory and computing time are limited here, total time by
+ * Speaks JSON, one message per line (protocol/sandbox.ts). Memory and computing time are limited here, total time by
  * the server.
  */
 import variant from "@jitl/quickjs-wasmfile-release-sync";
@@ -25,8 +25,9 @@ import { asJavaScript, type ProgramSource, sourceOf } from "./sandbox-source.ts"
 /** Initial and maximum memory of a program, in pages of 64 KiB: 16 and 128 MiB. */
 const INITIAL_PAGES = 256;
 const MAX_PAGES = 2_048;
-/** Longest computation without a wait, in ms. */
+/** Maximum stack of a program, in bytes. */
 const STACK_BYTES = 512 * 1024;
+/** Longest computation without a wait, in ms. */
 const COMPUTE_MS = 5_000;
 /** Maximum calls that wait for answers at the same time. */
 const MAX_CALLS = 64;
@@ -50,7 +51,7 @@ export async function runSandbox(): Promise<void> {
   }
 }
 
-function say(message: FromSandbox): void {
+function send(message: FromSandbox): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
@@ -144,11 +145,13 @@ const prelude = `
 
 class Sandbox {
   private readonly vm: QuickJSContext;
-  private readonly turned: QuickJSHandle;
+  /** Fails or ends the program after a turn (`prelude`). */
+  private readonly afterTurn: QuickJSHandle;
   private readonly calls = new Map<number, QuickJSDeferredPromise>();
   private readonly source: ProgramSource;
   private nextCall = 1;
-  private until = Number.POSITIVE_INFINITY;
+  /** Time at which the current computation is interrupted. */
+  private computeDeadline = Number.POSITIVE_INFINITY;
   private isOver = false;
   /** The program exceeded COMPUTE_MS: nothing that it sends from then on is its answer. */
   private isTooLong = false;
@@ -160,16 +163,15 @@ class Sandbox {
   ) {
     runtime.setMaxStackSize(STACK_BYTES);
     runtime.setInterruptHandler(() => {
-      this.isTooLong ||= performance.now() > this.until;
+      this.isTooLong ||= performance.now() > this.computeDeadline;
       return this.isTooLong;
     });
     this.vm = runtime.newContext();
     this.define();
     this.evaluate(text, "wsh");
-    this.turned = this.vm.unwrapResult(this.vm.evalCode(prelude, "wsh", { type: "global" }));
+    this.afterTurn = this.vm.unwrapResult(this.vm.evalCode(prelude, "wsh", { type: "global" }));
     this.source = sourceOf(code);
-    const main = this.compile();
-    if (main) this.turn(() => this.evaluate(`__run(__main, ${JSON.stringify(session)})`, "wsh"));
+    if (this.compile()) this.turn(() => this.evaluate(`__run(__main, ${JSON.stringify(session)})`, "wsh"));
   }
 
   answer({ id, result, error }: Extract<ToSandbox, { kind: "answer" }>): void {
@@ -188,20 +190,20 @@ class Sandbox {
     const functions = {
       __ask: vm.newFunction("ask", (...given) => {
         const [operation = "", input = "", session = ""] = given.map((each) => vm.getString(each));
-        const call = vm.newPromise();
         if (this.calls.size >= MAX_CALLS) throw new Error(`${MAX_CALLS} calls are already waiting for their answers`);
+        const call = vm.newPromise();
         const id = this.nextCall++;
         this.calls.set(id, call);
-        say({ kind: "call", id, operation, input: JSON.parse(input), ...(session === "" ? {} : { session }) });
+        send({ kind: "call", id, operation, input: JSON.parse(input), ...(session === "" ? {} : { session }) });
         return call.handle;
       }),
-      __print: vm.newFunction("print", (text) => say({ kind: "print", text: vm.getString(text) })),
+      __print: vm.newFunction("print", (text) => send({ kind: "print", text: vm.getString(text) })),
       __step: vm.newFunction("step", (text, stack) => {
-        say({ kind: "step", text: vm.getString(text), line: this.source.lineIn(vm.getString(stack)) });
+        send({ kind: "step", text: vm.getString(text), line: this.source.lineIn(vm.getString(stack)) });
       }),
       __end: vm.newFunction("end", (...given) => {
         const [value = "", message = "", stack = ""] = given.map((each) => vm.getString(each));
-        if (value !== "" && !this.isTooLong) this.over({ kind: "end", ...JSON.parse(value) });
+        if (value !== "" && !this.isTooLong) this.finish({ kind: "end", ...JSON.parse(value) });
         else this.fail(message, this.source.lineIn(stack));
       }),
     };
@@ -211,13 +213,13 @@ class Sandbox {
     }
   }
 
-  /** Compiles the program as a function; if it is not JavaScript, as TypeScript. */
+  /** Compiles the program as a function; if it is not JavaScript, as TypeScript. @returns false: it has failed */
   private compile(): boolean {
-    const first = this.tried(this.source.javaScript);
+    const first = this.compileError(this.source.javaScript);
     if (first === null) return true;
     let second = first;
     try {
-      second = this.tried(asJavaScript(this.source)) ?? "";
+      second = this.compileError(asJavaScript(this.source)) ?? "";
     } catch (thrown) {
       this.fail(thrown instanceof Error ? thrown.message : String(thrown), this.source.lineIn(first));
       return false;
@@ -227,8 +229,8 @@ class Sandbox {
     return false;
   }
 
-  /** Null: it compiles; else the error and its stack. */
-  private tried(javaScript: string): string | null {
+  /** Compiles a program. @returns the error and its stack; null: it has compiled */
+  private compileError(javaScript: string): string | null {
     const body = withNotedPromises(javaScript);
     const result = this.vm.evalCode(`globalThis.__main = async () => {${body}\n};`, "script", { type: "global" });
     if (result.error === undefined) {
@@ -249,17 +251,17 @@ class Sandbox {
    * fails.
    */
   private turn(act: () => void): void {
-    this.until = performance.now() + COMPUTE_MS;
+    this.computeDeadline = performance.now() + COMPUTE_MS;
     try {
       act();
       this.runJobs();
-      if (!this.isOver) this.vm.unwrapResult(this.vm.callFunction(this.turned, this.vm.undefined)).dispose();
+      if (!this.isOver) this.vm.unwrapResult(this.vm.callFunction(this.afterTurn, this.vm.undefined)).dispose();
       this.runJobs();
     } catch (thrown) {
       const { message, stack = "" } = thrown instanceof Error ? thrown : new Error(String(thrown));
       this.fail(message, this.source.lineIn(stack));
     } finally {
-      this.until = Number.POSITIVE_INFINITY;
+      this.computeDeadline = Number.POSITIVE_INFINITY;
     }
     if (!this.isOver && this.calls.size === 0) this.fail("the program waits for something that can never happen", null);
   }
@@ -278,12 +280,13 @@ class Sandbox {
       : message === "null"
         ? "null was thrown, as when memory is exhausted"
         : message;
-    this.over({ kind: "failed", message: reason, line });
+    this.finish({ kind: "failed", message: reason, line });
   }
 
-  private over(message: FromSandbox): void {
+  /** Sends the program's end, once. */
+  private finish(message: FromSandbox): void {
     if (this.isOver) return;
     this.isOver = true;
-    say(message);
+    send(message);
   }
 }

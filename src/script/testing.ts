@@ -3,7 +3,7 @@
 import { basename, dirname, join } from "node:path";
 import { type Language, type OpenOptions, Terminal } from "../client/terminal/language.ts";
 import { defined } from "../protocol/defined.ts";
-import { matchers, type RunningTest, running, slug } from "./matchers.ts";
+import { matchers, type RunningTest, slug, testOfTerminal } from "./matchers.ts";
 import type { Orders, Project } from "./runner-input.ts";
 import type { Trace } from "./trace.ts";
 
@@ -22,24 +22,27 @@ export async function testModule(wsh: Language, orders: Orders, trace: Trace | n
     const file = callingFile();
     for (const project of projects) {
       const whole = projects.length === 1 ? name : `${name} [${nameOf(project)}]`;
-      method(whole, () => once({ file, name, project: nameOf(project), snapshots: 0 }, project, options, act));
+      method(whole, () => runOnce({ file, name, project: nameOf(project), snapshots: 0 }, project, options, act));
     }
   }
 
   /** Runs a test; its terminal ends with it. A failure leaves a trace. */
-  async function once(it: RunningTest, project: Project, options: OpenOptions, act: TerminalTest): Promise<void> {
+  async function runOnce(
+    runningTest: RunningTest,
+    project: Project,
+    options: OpenOptions,
+    act: TerminalTest,
+  ): Promise<void> {
     const { cols, rows, term } = project;
     const env = { ...defined({ TERM: term }), ...options.env };
-    const terminal = await wsh.open({ cols, rows, cwd: dirname(it.file), ...options, env });
-    running.set(terminal, it);
+    const terminal = await wsh.open({ cols, rows, cwd: dirname(runningTest.file), ...options, env });
+    testOfTerminal.set(terminal, runningTest);
     try {
       await act(terminal);
     } catch (failure) {
-      const [page] =
-        (await trace?.save(
-          join(results, `${slug(basename(it.file))}-${slug(`${it.name}-${it.project}`)}.html`),
-          failure,
-        )) ?? [];
+      const { file, name, project: projectName } = runningTest;
+      const path = join(results, `${slug(basename(file))}-${slug(`${name}-${projectName}`)}.html`);
+      const [page] = (await trace?.save(path, failure)) ?? [];
       if (failure instanceof Error && page !== undefined) failure.message += `\nTrace: ${page}`;
       if (failure instanceof Error) failure.stack = withoutOwnFrames(failure.stack ?? "");
       throw failure;

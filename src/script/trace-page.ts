@@ -1,6 +1,6 @@
 /** A trace as one HTML file without external parts: each step with its screens, and the failure. Pure. */
 import type { Screen } from "../client/terminal/language.ts";
-import { asHtml, escaped } from "./picture.ts";
+import { asHtml, escapeHtml } from "./picture.ts";
 
 export interface TracedStep {
   readonly terminal: string;
@@ -29,8 +29,8 @@ export function tracePage(steps: readonly TracedStep[], failure: unknown, casts:
   const why =
     failure === null
       ? ""
-      : `<p class="why">${escaped(failure instanceof Error ? failure.message : String(failure))}</p>`;
-  const recordings = casts.map((cast) => `<a href="${escaped(encodeURI(cast))}">${escaped(cast)}</a>`).join(", ");
+      : `<p class="why">${escapeHtml(failure instanceof Error ? failure.message : String(failure))}</p>`;
+  const recordings = casts.map((cast) => `<a href="${escapeHtml(encodeURI(cast))}">${escapeHtml(cast)}</a>`).join(", ");
   return `<!doctype html>
 <meta charset="utf-8"><title>Trace of a terminal</title><style>${style}</style>
 <h1>Trace of a terminal</h1>
@@ -50,6 +50,6 @@ function stepHtml({ terminal, text, place, at, ms, before, after, failure }: Tra
   const pictures = screens.map(([name, screen]) =>
     screen === null ? "" : `<div><b>${name}</b>${asHtml(screen)}</div>`,
   );
-  return `<details${isFailed ? ' class="failed" open' : ""}><summary>${escaped(text)} <small>${escaped(facts)}</small></summary>
-${isFailed ? `<p class="why">${escaped(failure)}</p>` : ""}<div class="screens">${pictures.join("")}</div></details>`;
+  return `<details${isFailed ? ' class="failed" open' : ""}><summary>${escapeHtml(text)} <small>${escapeHtml(facts)}</small></summary>
+${isFailed ? `<p class="why">${escapeHtml(failure)}</p>` : ""}<div class="screens">${pictures.join("")}</div></details>`;
 }

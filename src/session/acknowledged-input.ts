@@ -3,8 +3,9 @@
  * ignored. The numbers outlive connections, for the newest clients. A crash of the process loses them and
  * changes the record's name, so clients see that acknowledgements are lost and that they must not send again.
  */
+import { setNewest } from "../base/newest.ts";
 
-/** Limit of remembered clients: each is a tab that typed here. */
+/** Maximum remembered clients: each is a tab that typed here. */
 const MAX_CLIENTS = 256;
 
 export class AcknowledgedInput {
@@ -18,9 +19,6 @@ export class AcknowledgedInput {
   }
 
   acknowledge(client: string, number: number): void {
-    this.newest.delete(client);
-    this.newest.set(client, number);
-    const [oldest] = this.newest.keys();
-    if (this.newest.size > MAX_CLIENTS && oldest !== undefined) this.newest.delete(oldest);
+    setNewest(this.newest, client, number, MAX_CLIENTS);
   }
 }

@@ -7,12 +7,13 @@
 
 import type { Clock } from "../base/clock.ts";
 import { Wait } from "../base/deadline.ts";
+import { setNewest } from "../base/newest.ts";
 import type { InputEvent, ParsedKey } from "../keys/types.ts";
 import { present } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { ViewerKeys } from "./viewer-keys.ts";
 
-/** Number of captured keys stored for readers (docs/protocol.md, Keyboard). */
+/** Maximum captured keys stored for readers (docs/protocol.md, Keyboard). */
 const MAX_CAPTURED_KEYS = 256;
 /** Callers whose position in the ring is remembered; beyond that, the least recent reader is forgotten. */
 const MAX_CURSORS = 256;
@@ -162,10 +163,7 @@ export class Keyboard {
   }
 
   private moveCursor(id: string, seq: number): void {
-    this.cursors.delete(id);
-    this.cursors.set(id, seq);
-    const [oldest] = this.cursors.keys();
-    if (this.cursors.size > MAX_CURSORS && oldest !== undefined) this.cursors.delete(oldest);
+    setNewest(this.cursors, id, seq, MAX_CURSORS);
   }
 
   /** Captured keys after `since` (default: from now on). `missed` counts keys that are no longer in the ring. */
@@ -177,7 +175,7 @@ export class Keyboard {
   }
 
   /**
-   * Like `read`, but continues by default at the end of the caller's last read, and waits for a key. A read by the
+   * Like `readAfter`, but continues by default at the end of the caller's last read, and waits for a key. A read by the
    * owner renews its lease; a cancelled read moves nothing.
    */
   async readNext(

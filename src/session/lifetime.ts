@@ -94,10 +94,10 @@ export class Lifetime {
   /** Delays the session's end until a reader has finished. @returns the release function */
   delayEnd(): () => void {
     this.pendingReaders++;
-    let kept = true;
+    let isPending = true;
     return () => {
-      if (kept) this.pendingReaders--;
-      kept = false;
+      if (isPending) this.pendingReaders--;
+      isPending = false;
     };
   }
 

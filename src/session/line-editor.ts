@@ -85,8 +85,8 @@ export function editLine<T extends EditedLine>(line: T, keyName: string | undefi
       return without(caret, typed.length);
     case "dropWord": {
       const before = typed.slice(0, caret).join("").trimEnd();
-      const kept = before.slice(0, before.search(/\S+$/));
-      return without(before === "" ? 0 : graphemes(kept).length, caret);
+      const rest = before.slice(0, before.search(/\S+$/));
+      return without(before === "" ? 0 : graphemes(rest).length, caret);
     }
   }
   return graphemes(keyName).length === 1 ? insertText(line, keyName, max) : null;

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { Emitter } from "../base/emitter.ts";
 import { type Layout, layoutWithStatus, statusRow } from "../compositor/panel-layout.ts";
 import type { StateLasting } from "../pane/state/state-lifetime.ts";
-import { defined } from "../protocol/defined.ts";
+import { defined, present } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Hook } from "../protocol/hooks.ts";
 import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
@@ -139,7 +139,7 @@ export class Session<P extends PaneRef = PaneRef> {
       hasSubscribers: () => this.events.count("typed") > 0,
       typed: (key) => {
         const target = this.elements.focused;
-        this.events.emit("typed", { ...key, pane: this.typedPane, ...(target === null ? {} : { target }) });
+        this.events.emit("typed", { ...key, pane: this.typedPane, ...present({ target }) });
       },
       modeChanged: (mode) => {
         if (mode === "passthrough") this.elements.unfocus();
@@ -208,9 +208,9 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   setPrivate(on: boolean): void {
-    const hasBecome = on && !this.isKeptPrivate;
+    const becomesPrivate = on && !this.isKeptPrivate;
     this.isKeptPrivate = on;
-    if (hasBecome) this.events.emit("private", undefined);
+    if (becomesPrivate) this.events.emit("private", undefined);
   }
 
   isAllowed(agent: string): boolean {
@@ -292,10 +292,9 @@ export class Session<P extends PaneRef = PaneRef> {
         owner: this.options.owner,
         worktree: this.options.worktree,
         crashed: this.options.crashed,
-        port: this.port ?? undefined,
         idle_limit: this.options.idleLimit,
-        ends: this.ending ?? undefined,
       }),
+      ...present({ port: this.port, ends: this.ending }),
       ...(this.isKeptPrivate ? { private: true } : {}),
       ...(this.allowedAgents.size === 0 ? {} : { agents_allowed: [...this.allowedAgents] }),
     };
@@ -312,12 +311,13 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.options.worktree ?? null;
   }
 
-  /** The time without use after which it ends, in the words of its maker; null: it does not. */
+  /** Hooks given at its creation. */
   get hooks(): Hook[] | undefined {
     const { hooks } = this.options;
     return hooks === undefined ? undefined : [...hooks];
   }
 
+  /** The time without use after which it ends, as its creator wrote it; null: it does not. */
   get idleLimit(): string | null {
     return this.options.idleLimit ?? null;
   }
@@ -377,12 +377,12 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /** Sets the outer size; null takes it from the viewers. */
-  async resize(asked: Size | null = this.viewers.size() ?? this.window.unattendedSize): Promise<void> {
-    if (asked === null || this.isSized) return;
-    const changed = await this.window.resize(asked);
+  async resize(size: Size | null = this.viewers.size() ?? this.window.unattendedSize): Promise<void> {
+    if (size === null || this.isSized) return;
+    const changed = await this.window.resize(size);
     this.events.emit("listed", undefined);
     if (!changed) return;
-    this.events.emit("resized", asked);
+    this.events.emit("resized", size);
     for (const viewer of this.viewers.all) viewer.sizeChanged();
   }
 

@@ -1,4 +1,5 @@
 /** Records which terminal's Enter started the running command of a pane, and when. Pure bookkeeping. */
+import { setNewest } from "../base/newest.ts";
 
 /** Maximum remembered panes; past that, the least recently used one is forgotten. */
 const MAX_PANES = 256;
@@ -26,12 +27,9 @@ export class SubmittedLines {
   private readonly newestByPane = new Map<string, Submission>();
 
   /** Runs per key. */
-  noteInput(pane: string, bytes: Uint8Array, entered: Submission): void {
+  noteInput(pane: string, bytes: Uint8Array, submission: Submission): void {
     if (!hasEnter(bytes)) return;
-    this.newestByPane.delete(pane);
-    this.newestByPane.set(pane, entered);
-    const [oldest] = this.newestByPane.keys();
-    if (this.newestByPane.size > MAX_PANES && oldest !== undefined) this.newestByPane.delete(oldest);
+    setNewest(this.newestByPane, pane, submission, MAX_PANES);
   }
 
   /** Null: none is recorded. */

@@ -249,21 +249,21 @@ export class Viewers {
 
   /** The terminals that decide the size, in the order in which they last acted. */
   private get deciding(): Viewer[] {
-    const asked = this.actingOrder
+    const candidates = this.actingOrder
       .flatMap((id) => this.viewers.get(id) ?? [])
       .filter(({ isFollower, shownContent }) => !isFollower && shownContent.hasSeparateWindow !== true);
-    const own = asked.filter(({ isObserver }) => !isObserver);
-    return own.length === 0 ? asked : own;
+    const participants = candidates.filter(({ isObserver }) => !isObserver);
+    return participants.length === 0 ? candidates : participants;
   }
 
-  /** The size requested last; null: none was requested, and the session keeps its size. */
+  /** The size that a call or the deciding terminals request; null: none, and the session keeps its size. */
   size(): Size | null {
     if (this.imposedSize !== null) return this.imposedSize;
-    const asked = this.deciding;
-    const isOwn = ({ shownContent }: Viewer): boolean => shownContent.isIndependent === true;
-    const shared = asked.filter((viewer) => !isOwn(viewer));
+    const { deciding } = this;
+    const isIndependent = ({ shownContent }: Viewer): boolean => shownContent.isIndependent === true;
+    const shared = deciding.filter((viewer) => !isIndependent(viewer));
     const counted = this.settings.sizePolicy === "latest" ? shared.slice(-1) : shared;
-    return smallestSize([...counted, ...asked.filter(isOwn)].map(({ size }) => size));
+    return smallestSize([...counted, ...deciding.filter(isIndependent)].map(({ size }) => size));
   }
 }
 

@@ -55,10 +55,10 @@ export class Window {
   }
 
   /** Sets the outer size. @returns whether it changed */
-  async resize(asked: Size): Promise<boolean> {
-    const changed = asked.rows !== this.outerSize.rows || asked.cols !== this.outerSize.cols;
-    this.outerSize = asked;
-    if (asked.rows >= USABLE_SIZE.rows && asked.cols >= USABLE_SIZE.cols) this.usableSize = asked;
+  async resize(size: Size): Promise<boolean> {
+    const changed = size.rows !== this.outerSize.rows || size.cols !== this.outerSize.cols;
+    this.outerSize = size;
+    if (size.rows >= USABLE_SIZE.rows && size.cols >= USABLE_SIZE.cols) this.usableSize = size;
     await this.layOutPane();
     return changed;
   }

@@ -14,16 +14,18 @@ import type { CopyModeAct, CopyModeInput } from "../../protocol/copy-mode.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
 import { nulKey, pastedLine } from "./input.ts";
-import { Jumps, wordAt } from "./jumps.ts";
+import { Jumps } from "./jumps.ts";
 import { CopyModePointer } from "./mouse.ts";
 import { columnOf, moveBy, moveByCommand, moveByRows, rowsPerPage } from "./moves.ts";
-import { Search, SearchedText } from "./search.ts";
+import { Search, SearchedText, searchedWord } from "./search.ts";
 import { outputAt, type Selection, type SelectionKind, selectedText, selectionKinds, swapEnds } from "./selection.ts";
 import { type CopyModeSource, CopyModeText, isBefore, type Point } from "./text.ts";
 import { copyModeLabel, drawCopyMode, passingLabel } from "./view.ts";
 
-/** Characters of a pattern, and the highest count before a key: larger ones are mistakes. */
-const [MAX_PATTERN, MAX_COUNT] = [256, 99_999];
+/** Maximum characters of a pattern. */
+const MAX_PATTERN = 256;
+/** Highest count before a key: a larger one is a mistake. */
+const MAX_COUNT = 99_999;
 
 interface CopyModePort {
   /** The display must change. */
@@ -318,7 +320,7 @@ export class CopyMode {
       case "word_search_forth":
       case "word_search_back":
         this.isForward = action === "word_search_forth";
-        this.search = this.searchFor(wordAt(text, cursor));
+        this.search = this.searchFor(searchedWord(text, cursor));
         this.moveToMatch(this.isForward);
         break;
       case "select_output": {

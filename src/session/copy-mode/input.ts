@@ -1,5 +1,6 @@
 /** Converts input in copy mode to keys and text. Pure. */
 import type { ParsedKey } from "../../keys/types.ts";
+import { pastedText } from "../line-editor.ts";
 
 /** Ctrl+Space is the byte 0, which input events leave unnamed. */
 export function nulKey(raw: Uint8Array): ParsedKey | null {
@@ -8,9 +9,5 @@ export function nulKey(raw: Uint8Array): ParsedKey | null {
 
 /** The first line of a bracketed paste. */
 export function pastedLine(raw: Uint8Array): string {
-  const text = new TextDecoder()
-    .decode(raw)
-    .replace(/^\x1b\[200~/, "")
-    .replace(/\x1b\[201~$/, "");
-  return text.split(/[\r\n]/, 1)[0] ?? "";
+  return pastedText({ raw }).split("\n", 1)[0] ?? "";
 }

@@ -1,6 +1,6 @@
-/** Jumps in copy mode, as in vi: to a character of the line, to the matching bracket, to the word under the cursor. */
+/** Jumps in copy mode, as in vi: to a character of the line, and to the matching bracket. */
 import type { CopyModeAction } from "../../keys/copy-table.ts";
-import { type CopyModeText, type Point, textOf } from "./text.ts";
+import type { CopyModeText, Point } from "./text.ts";
 
 interface Jump {
   readonly isForward: boolean;
@@ -93,16 +93,4 @@ function matchingBracket(text: CopyModeText, from: Point): Point {
 
 function isBracket(char: string | undefined): boolean {
   return char !== undefined && char !== "" && (OPEN + CLOSE).includes(char);
-}
-
-/** The word under the cursor, or the next one in its line; empty: none. */
-export function wordAt(text: CopyModeText, { line, col }: Point): string {
-  const cells = text.cells(line);
-  const isWord = (at: number): boolean => /[\p{L}\p{N}\p{M}_]/u.test(cells[at]?.text ?? "");
-  let from = col;
-  while (from < cells.length && !isWord(from)) from++;
-  while (from > 0 && isWord(from - 1)) from--;
-  let to = from;
-  while (to < cells.length && isWord(to)) to++;
-  return textOf(cells, from, to);
 }

@@ -7,7 +7,7 @@
  */
 import type { MouseReport } from "../../keys/mouse.ts";
 import { ClickCounter } from "./clicks.ts";
-import { type Selection, wordAt } from "./selection.ts";
+import { type Selection, selectWord } from "./selection.ts";
 import type { CopyModeText, Point } from "./text.ts";
 
 /** Rows per turn of the wheel. */
@@ -43,14 +43,14 @@ export class CopyModePointer {
 
   report({ button, row, col, release }: MouseReport): void {
     const { target } = this;
-    const place = { row: row - 1, col: col - 1 };
+    const cell = { row: row - 1, col: col - 1 };
     if (button === WHEEL_UP || button === WHEEL_DOWN) target.scroll(button === WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
     else if (release) {
       const isDragged = this.pressedAt !== null;
       this.release();
       if (isDragged) target.handleRelease();
-    } else if ((button & MOTION) !== 0) this.drag(place);
-    else if (button === 0) this.press(place);
+    } else if ((button & MOTION) !== 0) this.drag(cell);
+    else if (button === 0) this.press(cell);
   }
 
   /** @param counted presses in a row, if already counted */
@@ -60,7 +60,7 @@ export class CopyModePointer {
     const point = target.positionAt(row, col);
     this.pressedAt = point;
     target.setSelection(null);
-    if (clicks === 2) target.setSelection(wordAt(target.text, point));
+    if (clicks === 2) target.setSelection(selectWord(target.text, point));
     else if (clicks === 3) target.setSelection({ kind: "lines", anchor: point, head: point });
     else target.moveCursor(point);
   }

@@ -1,10 +1,10 @@
 /** Cursor movements in copy mode. Pure: from one position in the text to another. */
 import type { CopyModeAction } from "../../keys/copy-table.ts";
 import { isSeparator } from "../../protocol/word-separators.ts";
-import { type CopyModeText, type Point, textOf } from "./text.ts";
+import { type CopyModeText, type Point, textOf, wordCharacter } from "./text.ts";
 
-/** The position this many rows below (negative: above), in the wanted column. */
-export function moveByRows(text: CopyModeText, from: Point, rows: number, wanted: number): Point {
+/** The position this many rows below (negative: above), in a row's preferred column if the row has it. */
+export function moveByRows(text: CopyModeText, from: Point, rows: number, preferredCol: number): Point {
   let { line } = from;
   let row = text.rowOf(from) + rows;
   while (row < 0 && line > text.first) row += text.starts(--line).length;
@@ -16,7 +16,7 @@ export function moveByRows(text: CopyModeText, from: Point, rows: number, wanted
   const at = Math.max(0, Math.min(row, starts.length - 1));
   const begin = starts[at] ?? 0;
   const end = starts[at + 1] ?? text.cells(line).length;
-  return text.wholeCellAt({ line, col: Math.min(begin + wanted, Math.max(begin, end - 1)) });
+  return text.wholeCellAt({ line, col: Math.min(begin + preferredCol, Math.max(begin, end - 1)) });
 }
 
 /** The column of a position in its row, kept when moving up and down. */
@@ -41,7 +41,7 @@ type CharClass = "blank" | "word" | "other";
 function charClassAt(text: CopyModeText, { line, col }: Point): CharClass {
   const cell = text.cells(line)[col]?.text ?? " ";
   if (cell.trim() === "") return "blank";
-  return (isSeparator(cell) ?? !/[\p{L}\p{N}\p{M}_]/u.test(cell)) ? "other" : "word";
+  return (isSeparator(cell) ?? !wordCharacter.test(cell)) ? "other" : "word";
 }
 
 /** Cells that a move by a word may cross: a line of any length, and blank ones after it. */
@@ -49,8 +49,8 @@ const MAX_CROSSED = 100_000;
 
 /** @param spaces words are separated only by blanks */
 function moveByWord(text: CopyModeText, from: Point, to: "back" | "forth" | "end", spaces = false): Point {
-  const classAt = (_: CopyModeText, at: Point): CharClass => {
-    const kind = charClassAt(text, at);
+  const classAt = (point: Point): CharClass => {
+    const kind = charClassAt(text, point);
     return spaces && kind === "other" ? "word" : kind;
   };
   const forth = to !== "back";
@@ -61,23 +61,22 @@ function moveByWord(text: CopyModeText, from: Point, to: "back" | "forth" | "end
     position = next;
     return moved;
   };
-  const isSame = (other: Point, kind: CharClass): boolean =>
-    other.line === position.line && classAt(text, position) === kind;
+  const isSame = (other: Point, kind: CharClass): boolean => other.line === position.line && classAt(position) === kind;
   let crossed = 0;
   if (to === "forth") {
-    const kind = classAt(text, position);
+    const kind = classAt(position);
     for (const start = position; kind !== "blank" && isSame(start, kind) && crossed < MAX_CROSSED; crossed++)
       if (!step()) return position;
-    while (classAt(text, position) === "blank" && crossed++ < MAX_CROSSED) if (!step()) return position;
+    while (classAt(position) === "blank" && crossed++ < MAX_CROSSED) if (!step()) return position;
     return position;
   }
   if (!step()) return position;
-  while (classAt(text, position) === "blank" && crossed++ < MAX_CROSSED) if (!step()) return position;
-  const kind = classAt(text, position);
+  while (classAt(position) === "blank" && crossed++ < MAX_CROSSED) if (!step()) return position;
+  const kind = classAt(position);
   for (; crossed < MAX_CROSSED; crossed++) {
     const next = neighbouringCell(text, position, forth);
-    const isEdge = next.line !== position.line || (next.col === position.col && next.line === position.line);
-    if (isEdge || classAt(text, next) !== kind) return position;
+    const isEdge = next.line !== position.line || next.col === position.col;
+    if (isEdge || classAt(next) !== kind) return position;
     position = next;
   }
   return position;
@@ -93,7 +92,7 @@ function moveByParagraph(text: CopyModeText, { line }: Point, forth: boolean): P
   return { line: Math.max(text.first, Math.min(text.last, at)), col: 0 };
 }
 
-/** The line of the command before or after a line; null: there is none. */
+/** The line of the command before or after a line; the line itself if there is none. */
 export function moveByCommand(text: CopyModeText, line: number, forth: boolean, count: number): number {
   const lines = text.source.commands().map(({ first }) => Math.max(text.first, first - 1));
   const inside = lines.filter((each) => each >= text.first && each <= text.last);
@@ -126,13 +125,13 @@ export function moveBy(
   const { line } = from;
   const { rows } = text.source;
   const repeat = (move: (at: Point) => Point): Point => {
-    let offset = from;
+    let position = from;
     for (let done = 0; done < count; done++) {
-      const next = move(offset);
-      if (next.line === offset.line && next.col === offset.col) break;
-      offset = next;
+      const next = move(position);
+      if (next.line === position.line && next.col === position.col) break;
+      position = next;
     }
-    return offset;
+    return position;
   };
   switch (action) {
     case "up":

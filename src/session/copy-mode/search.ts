@@ -5,7 +5,7 @@
 import type { RE2JS } from "re2js";
 import type { Row } from "../../protocol/grid.ts";
 import { withoutPictures } from "../../protocol/placeholder.ts";
-import { type CopyModeText, isBefore, type Point, textOf } from "./text.ts";
+import { type CopyModeText, isBefore, type Point, textOf, wordCharacter } from "./text.ts";
 
 /**
  * All lines as one text, so that each key of a search causes one pass over it. Created once per copy mode with a
@@ -173,6 +173,18 @@ export class Search {
     const own = this.cellsIn(text.cells(line)).findIndex(([from]) => from === col);
     return own < 0 ? 0 : (this.matchesBefore[index] ?? 0) + own + 1;
   }
+}
+
+/** The word under the cursor, or the next one in its line, as a pattern; empty: none. */
+export function searchedWord(text: CopyModeText, { line, col }: Point): string {
+  const cells = text.cells(line);
+  const isInWord = (at: number): boolean => wordCharacter.test(cells[at]?.text ?? "");
+  let from = col;
+  while (from < cells.length && !isInWord(from)) from++;
+  while (from > 0 && isInWord(from - 1)) from--;
+  let to = from;
+  while (to < cells.length && isInWord(to)) to++;
+  return textOf(cells, from, to);
 }
 
 /** Whether a pattern ignores case: it has no capital letter. */

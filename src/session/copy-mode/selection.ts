@@ -91,12 +91,12 @@ function rectangleRows(text: CopyModeText, selection: Selection, line: number): 
 }
 
 /** Characters of paths and addresses, which a double click selects as a whole. */
-const wordCharacter = /[\p{L}\p{N}\p{M}_./~:@%+#?&=,\-\\]/u;
+const pathCharacter = /[\p{L}\p{N}\p{M}_./~:@%+#?&=,\-\\]/u;
 /** Ends of sentences, which do not belong to them. */
 const sentenceEnd = /[.,:?]/;
 
-/** The word, path or address at a position; else its single cell. */
-export function wordAt(text: CopyModeText, point: Point): Selection {
+/** Selects the word, path or address at a position; else its single cell. */
+export function selectWord(text: CopyModeText, point: Point): Selection {
   const { line, col } = text.wholeCellAt(point);
   const cells = text.cells(line);
   const belongs = (at: number): boolean => {
@@ -105,7 +105,7 @@ export function wordAt(text: CopyModeText, point: Point): Selection {
     if (cell === undefined) return false;
     const separates = isSeparator(cell.text);
     // An empty cell is a blank.
-    return separates === null ? wordCharacter.test(cell.text) : cell.text !== "" && !separates;
+    return separates === null ? pathCharacter.test(cell.text) : cell.text !== "" && !separates;
   };
   let [from, to] = [col, col];
   if (belongs(col)) {

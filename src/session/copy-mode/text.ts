@@ -49,6 +49,9 @@ export interface CopyModeSource {
   commands(): readonly CommandLines[];
 }
 
+/** Letters, digits and underscores: vi's words. */
+export const wordCharacter = /[\p{L}\p{N}\p{M}_]/u;
+
 const empty: Row = [];
 
 export class CopyModeText {

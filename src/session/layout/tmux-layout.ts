@@ -28,7 +28,7 @@ function checksum(text: string): string {
 
 /** @param number a pane's number in the text */
 export function writeTmuxLayout(placement: Placement, number: (pane: string) => number): string {
-  const { size, boxes, tree } = placement;
+  const { boxes, tree } = placement;
   const boxOf = (node: LayoutNode): PaneBox => {
     const all = panesOf(node).flatMap((pane) => boxes.get(pane) ?? []);
     const row = Math.min(...all.map((box) => box.row));
@@ -44,7 +44,7 @@ export function writeTmuxLayout(placement: Placement, number: (pane: string) => 
     return `${cell}${open}${node.children.map(write).join(",")}${close}`;
   };
   const text = write(tree);
-  return `${checksum(text)},${text}`.replace(/^(.{4},)(\d+x\d+)/, `$1${size.cols}x${size.rows}`);
+  return `${checksum(text)},${text}`;
 }
 
 interface TmuxLayout {

@@ -76,13 +76,13 @@ export function nodeAt(node: LayoutNode, path: Path): LayoutNode {
   return nodeAt(child, rest);
 }
 
-/** Returns the tree with one node replaced, possibly untidy. */
-function replaceAt(node: LayoutNode, path: Path, made: LayoutNode): LayoutNode {
+/** Returns the tree with one node replaced; its invariants may be violated (`normalise`). */
+function replaceAt(node: LayoutNode, path: Path, replacement: LayoutNode): LayoutNode {
   const [first, ...rest] = path;
-  if (first === undefined || isLeaf(node)) return made;
+  if (first === undefined || isLeaf(node)) return replacement;
   return {
     ...node,
-    children: node.children.map((child, index) => (index === first ? replaceAt(child, rest, made) : child)),
+    children: node.children.map((child, index) => (index === first ? replaceAt(child, rest, replacement) : child)),
   };
 }
 
@@ -140,7 +140,7 @@ export function splitPane(root: LayoutNode, request: SplitRequest, extents: Exte
 /** Puts a new pane along a whole side of the window. @param extent cells of the window along the axis of the side */
 export function splitWindow(
   root: LayoutNode,
-  { newPane: made, side, cells }: Omit<SplitRequest, "pane">,
+  { newPane, side, cells }: Omit<SplitRequest, "pane">,
   extents: ExtentOf,
   extent: number,
 ): LayoutNode {
@@ -149,7 +149,7 @@ export function splitWindow(
   const fresh = Math.min(free - 1, Math.max(1, cells ?? Math.floor(free / 2)));
   const two: LayoutNode[] = [
     { ...root, weight: free - fresh },
-    { pane: made, weight: fresh },
+    { pane: newPane, weight: fresh },
   ];
   return normalise({ axis, weight: 1, children: after ? two : two.reverse() }, (split) =>
     split.axis === axis && !isLeaf(root) && split === two[0] ? free - fresh : extents(split),
@@ -175,9 +175,9 @@ export function removePane(root: LayoutNode, pane: string, extents: ExtentOf): L
   const children = parent.children
     .map((child, i) => (i === heir ? { ...child, weight: child.weight + room } : child))
     .filter((_, i) => i !== index);
-  const made: Split = { ...parent, children };
-  const known: ExtentOf = (split) => (split === made ? extent : extents(split));
-  return normalise(replaceAt(root, parentPath, made), known);
+  const changed: Split = { ...parent, children };
+  const changedExtents: ExtentOf = (split) => (split === changed ? extent : extents(split));
+  return normalise(replaceAt(root, parentPath, changed), changedExtents);
 }
 
 /** Moves every pane to the place of the next one, or of the one before. */

@@ -37,6 +37,8 @@ type DialogStep =
 
 const noStep: DialogStep = { type: "nothing" };
 const dismissedStep: DialogStep = { type: "dismissed" };
+
+/** The state of a dialog before the first key. */
 export function dialogState(question: Question): DialogState {
   const base = { focus: 0, chosen: [], typed: [], caret: 0, scroll: 0 };
   if (question.kind === "choice") {

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
+import { setNewest } from "../../base/newest.ts";
 import type { AskEnd } from "../../protocol/ask-result.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Answers, OpenQuestion, Party, QuestionResult } from "./types.ts";
@@ -78,9 +79,7 @@ export class PendingQuestions implements Answers {
   }
 
   private storeResult(result: QuestionResult): void {
-    if (result.ask_id !== undefined) this.results.set(result.ask_id, result);
-    const [oldest] = this.results.keys();
-    if (this.results.size > MAX_RESULTS && oldest !== undefined) this.results.delete(oldest);
+    if (result.ask_id !== undefined) setNewest(this.results, result.ask_id, result, MAX_RESULTS);
   }
 
   /** @throws WshError question_not_found, also for an ended one */

@@ -65,7 +65,7 @@ export interface ShownQuestion {
   state: DialogState;
   /** Whether keys answer. */
   acceptsKeys: boolean;
-  /** Time without a key until it is live, in ms. */
+  /** Time without a key until keys answer, in ms. */
   readonly guardMs: number;
   /** The reader of the secret. */
   readonly secret: SecretPrompt | null;

@@ -59,10 +59,10 @@ export interface SplitChange {
 /** @param newPane the new pane @param area cells of the window @throws WshError pane_not_found, invalid_layout */
 export function addSplit(state: Windows, newPane: PaneEntry, change: SplitChange, area: Size): Windows {
   if (change.float !== undefined) return addFloat(state, newPane, change.pane, change.float, change.focus);
-  const window = windowWith(state, tiledBeside(state, change.pane));
+  const beside = tiledBeside(state, change.pane);
+  const window = windowWith(state, beside);
   const placement = placePanes(window.root, area, window.recent);
   const { axis } = axisOf(change.side);
-  const beside = tiledBeside(state, change.pane);
   const box = change.whole ? { row: 0, col: 0, ...area } : placement.boxes.get(beside);
   const own = box === undefined ? 2 : axis === "row" ? box.cols : box.rows;
   const cells = cellsOf(change.size, own);
@@ -143,7 +143,7 @@ export function swapPanes(state: Windows, one: string, other: string): Windows {
   return putWindow(putWindow(state, change(from)), change(to));
 }
 
-/** Another pane has the place of one of the session. */
+/** Puts another pane in the place of one of the session. */
 export function replacePane(state: Windows, pane: string, by: PaneEntry): Windows {
   const { [pane]: _, ...panes } = state.panes;
   const window = renamePanes(windowWith(state, pane), (each) => (each === pane ? by.id : each));

@@ -37,16 +37,16 @@ export type Resizing =
 /** Adds a pane above the tiled ones of another pane's window. A popup is active at once. */
 export function addFloat(
   state: Windows,
-  made: PaneEntry,
+  newPane: PaneEntry,
   beside: string,
   change: FloatChange,
   focus: boolean,
 ): Windows {
   const window = windowWith(state, beside);
-  const entry: FloatEntry = { ...defaultBounds, hidden: false, bare: false, popup: false, ...change, pane: made.id };
-  const next = putPane(putWindow(state, placeAbove(window, entry)), made);
-  if (entry.popup) return focusPane(next, made.id);
-  return focus ? focusWindow(focusPane(next, made.id), window.id) : next;
+  const entry: FloatEntry = { ...defaultBounds, hidden: false, bare: false, popup: false, ...change, pane: newPane.id };
+  const next = putPane(putWindow(state, placeAbove(window, entry)), newPane);
+  if (entry.popup) return focusPane(next, newPane.id);
+  return focus ? focusWindow(focusPane(next, newPane.id), window.id) : next;
 }
 
 function placeAbove(window: WindowEntry, entry: FloatEntry): WindowEntry {
@@ -87,7 +87,7 @@ export function reactivate(next: Windows, { active }: WindowEntry, pane: string)
 }
 
 /** Moves or resizes a floating pane, hides or shows it. */
-export function changeFloat(state: Windows, pane: string, change: FloatChange): Windows {
+function changeFloat(state: Windows, pane: string, change: FloatChange): Windows {
   const window = windowWith(state, pane);
   const own = floatOf(window, pane);
   if (own === null) return state;

@@ -47,8 +47,9 @@ export function priorQuestion(
     }
     case "session.restart":
     case "pane.respawn": {
-      const there = running(panes.filter(({ id }) => id === pane));
-      return there.length === 0 ? null : withTarget(pane, confirmQuestion("Start it again?", endedProgramsText(there)));
+      const programs = running(panes.filter(({ id }) => id === pane));
+      if (programs.length === 0) return null;
+      return withTarget(pane, confirmQuestion("Start it again?", endedProgramsText(programs)));
     }
     case "session.clear":
       return withTarget(pane, confirmQuestion("Clear history and screen?", "The output can no longer be read."));
@@ -64,20 +65,20 @@ export function priorQuestion(
 
 type Untargeted = Omit<PriorQuestion, "about">;
 
-function withTarget(target: string, asked: Untargeted | null): PriorQuestion | null {
-  return asked === null ? null : { ...asked, about: target };
+function withTarget(target: string, question: Untargeted | null): PriorQuestion | null {
+  return question === null ? null : { ...question, about: target };
 }
 
 /** @param session the session that would end with it; null: it continues */
 function closingQuestion(
-  there: readonly RunningProgram[],
+  programs: readonly RunningProgram[],
   what: "pane" | "window",
   session: string | null,
 ): Untargeted | null {
-  if (there.length === 0 && session === null) return null;
+  if (programs.length === 0 && session === null) return null;
   const question =
     session === null ? `Close the ${what}?` : `Close the last ${what}? That ends the session '${session}'.`;
-  return confirmQuestion(question, endedProgramsText(there));
+  return confirmQuestion(question, endedProgramsText(programs));
 }
 
 function confirmQuestion(question: string, detail: string): Untargeted {
@@ -87,9 +88,9 @@ function confirmQuestion(question: string, detail: string): Untargeted {
   };
 }
 
-function endedProgramsText(there: readonly RunningProgram[]): string {
-  const programs = programsText(there);
-  return programs === "" ? "" : `${programs} ${programs.includes(",") ? "run" : "runs"} there and will be ended.`;
+function endedProgramsText(programs: readonly RunningProgram[]): string {
+  const names = programsText(programs);
+  return names === "" ? "" : `${names} ${names.includes(",") ? "run" : "runs"} there and will be ended.`;
 }
 
 /**

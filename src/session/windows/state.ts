@@ -128,9 +128,9 @@ export function windowById(state: Windows, id: number): WindowEntry {
   return match;
 }
 
-/** @param asked the missing window, as the caller named it */
-export function noWindow(asked: string): WshError {
-  return new WshError("pane_not_found", `the session has no window ${asked}`, WINDOWS_HINT);
+/** @param name the missing window, as the caller named it */
+export function noWindow(name: string): WshError {
+  return new WshError("pane_not_found", `the session has no window ${name}`, WINDOWS_HINT);
 }
 
 /** The panes of a window in the order of their indexes: the tiled ones, then the floating ones from the lowest. */
@@ -251,7 +251,7 @@ export interface NewWindow {
 
 /**
  * Adds a window with one pane.
- * @param index its index; absent: the first free one from `base` on
+ * @param options.index its index; absent: the first free one from `base` on
  * @throws WshError invalid_layout
  */
 export function addWindow(
@@ -260,12 +260,12 @@ export function addWindow(
   pane: PaneEntry,
   { index, base = 0, name = null, focus }: NewWindow,
 ): Windows {
-  const at = index ?? freeIndex(state, base);
-  requireFree(state, at);
+  const ownIndex = index ?? freeIndex(state, base);
+  requireFree(state, ownIndex);
   const added = putPane(
     {
       ...state,
-      windows: [...state.windows, makeWindow(id, at, pane.id, name)].toSorted((a, b) => a.index - b.index),
+      windows: [...state.windows, makeWindow(id, ownIndex, pane.id, name)].toSorted((a, b) => a.index - b.index),
       recent: [...state.recent, id],
     },
     pane,

@@ -5,6 +5,7 @@
  * terminal is identified by its client's description (`Attach.outer`); to an unknown or forgotten one, everything
  * is new. Owned by the session process's streams; call between chunks.
  */
+import { setNewest } from "../../base/newest.ts";
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import type { DisplayedProgram, Position } from "./displayed-content.ts";
 
@@ -35,10 +36,7 @@ export class KnownTerminals {
       for (let line = from; line <= screen.lastLine; line++) hashes.set(line, hashLine(screen, line));
       screenHashes.set(screen, hashes);
     }
-    this.terminals.delete(outer);
-    this.terminals.set(outer, { tops, screenHashes });
-    const [oldest] = this.terminals.keys();
-    if (this.terminals.size > MAX_TERMINALS && oldest !== undefined) this.terminals.delete(oldest);
+    setNewest(this.terminals, outer, { tops, screenHashes }, MAX_TERMINALS);
   }
 
   /** Rows above a program's screen to send to a terminal's own scrollback first. */

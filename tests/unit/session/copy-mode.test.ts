@@ -4,7 +4,7 @@ import { decodeKeys, flushKeys, initialKeyState } from "../../../src/keys/decode
 import { useWordSeparators } from "../../../src/protocol/word-separators.ts";
 import { CopyMode } from "../../../src/session/copy-mode/copy-mode.ts";
 import { Search, SearchedText } from "../../../src/session/copy-mode/search.ts";
-import { type SelectionKind, selectedText, wordAt } from "../../../src/session/copy-mode/selection.ts";
+import { type SelectionKind, selectedText, selectWord } from "../../../src/session/copy-mode/selection.ts";
 import { CopyModeText, type Point } from "../../../src/session/copy-mode/text.ts";
 import { copyModeSource } from "../../../src/session-process/copy-mode-source.ts";
 import { TerminalModel } from "../../../src/terminal/model.ts";
@@ -273,7 +273,7 @@ describe("keys", () => {
     const { print, source } = terminalOf(6, 60);
     await print("see https://a.example/x?y=1#z, or ./src/a-b.ts: (done)");
     const text = new CopyModeText(source);
-    const word = (col: number): string => selectedText(text, wordAt(text, { line: text.first, col }));
+    const word = (col: number): string => selectedText(text, selectWord(text, { line: text.first, col }));
     expect([word(0), word(10), word(36), word(49), word(3)]).toEqual([
       ...["see", "https://a.example/x?y=1#z", "./src/a-b.ts", "done", ""],
     ]);

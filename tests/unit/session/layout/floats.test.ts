@@ -14,14 +14,7 @@ import {
   tilePane,
   zoomPane,
 } from "../../../../src/session/windows/changes.ts";
-import {
-  addFloat,
-  changeFloat,
-  dragFloat,
-  float,
-  moveFloat,
-  showFloats,
-} from "../../../../src/session/windows/floats.ts";
+import { addFloat, dragFloat, float, moveFloat, showFloats } from "../../../../src/session/windows/floats.ts";
 import {
   activeWindow,
   floatOf,
@@ -154,7 +147,7 @@ describe("a popup", () => {
     expect(activeIn(takePane(meanwhile, "@3", area) ?? open)).toBe("@2");
     const second = addFloat(open, paneEntry("@4"), "@3", popup, false);
     expect([activeIn(second), activeIn(takePane(second, "@4", area) ?? open)]).toEqual(["@4", "@3"]);
-    expect(changeFloat(open, "@3", { hidden: true }).windows[0]?.floats?.[0]?.hidden).toBe(false);
+    expect(float(open, "@3", { hidden: true }, area).windows[0]?.floats?.[0]?.hidden).toBe(false);
     expect(() => zoomPane(open, "@3", true)).toThrow("is not zoomed");
     expect(Object.keys(withoutPopups(second).panes)).toEqual(["@1", "@2"]);
   });
