@@ -13,13 +13,14 @@ import { type TracedStep, tracePage } from "./trace-page.ts";
 
 /** Maximum steps of a trace. */
 const MAX_STEPS = 500;
-/** Maximum output of a recording, in bytes. */
-const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
+/** Maximum output and markers of a recording, in UTF-16 code units. */
+const MAX_RECORDED = 8 * 1024 * 1024;
 
 interface Recording {
   readonly events: [seconds: number, kind: "o" | "m", data: string][];
   readonly size: Screen["size"];
-  bytes: number;
+  /** Length of all events' data, in UTF-16 code units. */
+  length: number;
   ends: AsyncDisposable | null;
 }
 
@@ -45,7 +46,7 @@ export class Trace {
     };
     this.steps.push(step);
     if (this.steps.length > MAX_STEPS) this.steps.shift();
-    recording.events.push([step.at / 1000, "m", text]);
+    addEvent(recording, step.at, "m", text);
     return async (failure) => {
       step.ms = performance.now() - started;
       step.after = await screenOf(terminal);
@@ -57,12 +58,11 @@ export class Trace {
   private async record(terminal: Terminal): Promise<Recording> {
     const first = await terminal.screen();
     const events: Recording["events"] = [[0, "o", first.rows.join("\r\n").trimEnd()]];
-    const recording: Recording = { events, size: first.size, bytes: 0, ends: null };
+    const recording: Recording = { events, size: first.size, length: 0, ends: null };
     this.recordings.set(terminal, recording);
     recording.ends = await this.subscribe(terminal.name, { events: ["chars"] }, (event) => {
-      if (!("event" in event) || event.event !== "chars" || recording.bytes > MAX_OUTPUT_BYTES) return;
-      recording.bytes += event.text.length;
-      recording.events.push([(performance.now() - this.began) / 1000, "o", event.text]);
+      if (!("event" in event) || event.event !== "chars") return;
+      addEvent(recording, performance.now() - this.began, "o", event.text);
     });
     return recording;
   }
@@ -100,6 +100,13 @@ export class Trace {
     this.recordings.clear();
     this.steps.length = 0;
   }
+}
+
+/** Adds an event, unless the recording is full. @param at time since the trace began, in ms */
+function addEvent(recording: Recording, at: number, kind: "o" | "m", data: string): void {
+  if (recording.length > MAX_RECORDED) return;
+  recording.length += data.length;
+  recording.events.push([at / 1000, kind, data]);
 }
 
 function pageOf(file: string): string {

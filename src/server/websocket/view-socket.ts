@@ -45,7 +45,9 @@ export class ViewSocket implements WebSocketEndpoint {
   private isOpening = false;
   private timer: Timer | null = null;
   private pictures = 0;
+  /** Bytes of input that was passed on, for the record. */
   private typedBytes = 0;
+  private queuedBytes = 0;
   /** Messages between the first one and its answer. */
   private readonly early: (string | Uint8Array)[] = [];
 
@@ -86,8 +88,8 @@ export class ViewSocket implements WebSocketEndpoint {
 
   /** Keeps input while the session is being opened, with the limit of later input. */
   private queueInput(data: string | Uint8Array): void {
-    this.typedBytes += data.length;
-    if (this.typedBytes > MAX_PENDING_INPUT) throw new WshError("payload_too_large", "too much input before 'opened'");
+    this.queuedBytes += data.length;
+    if (this.queuedBytes > MAX_PENDING_INPUT) throw new WshError("payload_too_large", "too much input before 'opened'");
     this.early.push(typeof data === "string" ? data : new Uint8Array(data));
   }
 
@@ -148,7 +150,6 @@ export class ViewSocket implements WebSocketEndpoint {
       return;
     }
     this.feed = feed;
-    this.typedBytes = 0;
     for (const data of this.early.splice(0)) this.message(data);
   }
 
