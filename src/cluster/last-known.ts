@@ -4,10 +4,10 @@
  * that asked writes a complete new file and renames it into place; the newest answer wins. An unreadable file
  * counts as missing.
  */
-import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { checkOwnFile, replaceOwnFile } from "../instance/owned-files.ts";
+import { readOwnJson } from "../instance/own-json.ts";
+import { replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 
@@ -61,21 +61,13 @@ function write(instance: Instance, all: Record<string, KnownList>): void {
 }
 
 function readAll(instance: Instance): Record<string, KnownList> {
-  try {
-    const path = fileOf(instance);
-    if (!checkOwnFile(path) || fs.statSync(path).size > MAX_BYTES) return {};
-    const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), FileSchema), fs.readFileSync(path, "utf8"));
-    // An invalid entry does not affect other machines.
-    const entries = Object.entries(parsed.success ? parsed.output : {}).flatMap(
-      ([name, value]): [string, KnownList][] => {
-        const one = v.safeParse(KnownSchema, value);
-        return one.success ? [[name, one.output]] : [];
-      },
-    );
-    return Object.fromEntries(entries);
-  } catch {
-    return {}; // another user's, or removed meanwhile
-  }
+  const stored = readOwnJson(fileOf(instance), FileSchema, MAX_BYTES) ?? {};
+  // An invalid entry does not affect other machines.
+  const entries = Object.entries(stored).flatMap(([name, value]): [string, KnownList][] => {
+    const one = v.safeParse(KnownSchema, value);
+    return one.success ? [[name, one.output]] : [];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** The compared fields of a list of sessions, without ages. */

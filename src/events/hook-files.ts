@@ -5,12 +5,15 @@
  *
  * `CURSOR.N.event` is the standard input, `CURSOR.N.job` the job, `CURSOR.N.PID` the job once it has begun.
  */
+
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
+import { readOwnJson } from "../instance/own-json.ts";
 import { ensureOwnDir, removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
 import type { Instance } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
+import { namesIn, readText } from "../platform/readable.ts";
 import { WantedSchema } from "../protocol/event-consumers.ts";
 import { RecordedEventSchema } from "../protocol/recorded-events.ts";
 import { endOf, eventsDir, formatCursor } from "./segments.ts";
@@ -36,11 +39,7 @@ export class HookFiles {
 
   /** The cursor up to which hooks have read the journal; null: they never have. */
   get cursor(): string | null {
-    try {
-      return fs.readFileSync(this.cursorFile, "utf8");
-    } catch {
-      return null;
-    }
+    return readText(this.cursorFile);
   }
 
   set cursor(cursor: string) {
@@ -77,11 +76,7 @@ export class HookFiles {
 
   /** Null: the job has begun or does not exist. */
   read(job: string): HookJob | null {
-    try {
-      return v.parse(JobSchema, JSON.parse(fs.readFileSync(this.path(`${job}.job`), "utf8")));
-    } catch {
-      return null;
-    }
+    return readOwnJson(this.path(`${job}.job`), JobSchema);
   }
 
   /**
@@ -90,11 +85,9 @@ export class HookFiles {
    */
   begun(job: string, pid: number): { readonly job: HookJob; readonly begunAt: number } | null {
     const path = this.path(`${job}.${pid}`);
-    try {
-      return { job: v.parse(JobSchema, JSON.parse(fs.readFileSync(path, "utf8"))), begunAt: fs.statSync(path).ctimeMs };
-    } catch {
-      return null;
-    }
+    const contents = readOwnJson(path, JobSchema);
+    const begunAt = fs.statSync(path, { throwIfNoEntry: false })?.ctimeMs;
+    return contents === null || begunAt === undefined ? null : { job: contents, begunAt };
   }
 
   /** @returns whether this process begins it; no other process does then */
@@ -127,13 +120,7 @@ export class HookFiles {
   }
 
   private files(): { readonly file: string; readonly name: string; readonly kind: string }[] {
-    let files: string[];
-    try {
-      files = fs.readdirSync(this.directory);
-    } catch {
-      return [];
-    }
-    return files
+    return namesIn(this.directory)
       .flatMap((file) => {
         const [, name = "", kind = ""] = /^(\d+-\d+\.\d+)\.(job|event|\d+)$/.exec(file) ?? [];
         return name === "" ? [] : [{ file, name, kind }];

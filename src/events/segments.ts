@@ -8,7 +8,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import type { Instance } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
-import { readText } from "../platform/readable.ts";
+import { namesIn, readText } from "../platform/readable.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** Bytes within which the lines of a segment begin: some 6,000 events. */
@@ -34,14 +34,9 @@ export function segmentPath(directory: string, segment: number): string {
 
 /** Numbers of the existing segments, oldest first. */
 export function segmentsIn(directory: string): number[] {
-  try {
-    return fs
-      .readdirSync(directory)
-      .flatMap((name) => (/^[1-9]\d{0,11}\.jsonl$/.test(name) ? [Number.parseInt(name, 10)] : []))
-      .sort((a, b) => a - b);
-  } catch {
-    return [];
-  }
+  return namesIn(directory)
+    .flatMap((name) => (/^[1-9]\d{0,11}\.jsonl$/.test(name) ? [Number.parseInt(name, 10)] : []))
+    .sort((a, b) => a - b);
 }
 
 export function formatCursor({ segment, offset }: JournalCursor): string {

@@ -5,7 +5,7 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
-import * as v from "valibot";
+import { readOwnJson } from "../instance/own-json.ts";
 import { removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
@@ -25,7 +25,7 @@ export class SetHooks {
     if (found === undefined) return [];
     const version = `${found.mtimeMs} ${found.ino}`;
     if (this.cached?.version === version) return this.cached.hooks;
-    const hooks = this.read();
+    const hooks = readOwnJson(this.path, HooksSchema) ?? [];
     this.cached = { version, hooks };
     return hooks;
   }
@@ -43,14 +43,6 @@ export class SetHooks {
       return fs.statSync(this.path, { throwIfNoEntry: false });
     } catch {
       return undefined; // the state directory is not a directory
-    }
-  }
-
-  private read(): readonly Hook[] {
-    try {
-      return v.parse(HooksSchema, JSON.parse(fs.readFileSync(this.path, "utf8")));
-    } catch {
-      return [];
     }
   }
 }

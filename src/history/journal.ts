@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { isFileAt } from "../instance/lock.ts";
 import { ensureOwnDir } from "../instance/owned-files.ts";
 import { tryFlock } from "../platform/descriptors.ts";
-import { openToRead } from "../platform/readable.ts";
+import { namesIn, openToRead } from "../platform/readable.ts";
 import { type HistoryRecord, writeBegin, writeLine, writeMoved, writeNamed } from "./record.ts";
 
 /** Length at which a journal is closed and another one begun, in bytes: an import takes a second. */
@@ -167,15 +167,10 @@ export class Journal {
 
 /** Paths of the journals of a directory, oldest first. */
 export function journalsIn(directory: string): string[] {
-  try {
-    return fs
-      .readdirSync(directory)
-      .filter((name) => name.endsWith(SUFFIX))
-      .sort()
-      .map((name) => join(directory, name));
-  } catch {
-    return [];
-  }
+  return namesIn(directory)
+    .filter((name) => name.endsWith(SUFFIX))
+    .sort()
+    .map((name) => join(directory, name));
 }
 
 /** A journal that a reader has opened. */

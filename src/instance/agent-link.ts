@@ -3,11 +3,12 @@
  * sessions' terminals, newest last: the link leads to the newest that runs, even if the session of its terminal knows
  * no other.
  */
+
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { readLink } from "../platform/readable.ts";
-import { parseJson } from "../protocol/json.ts";
+import { readOwnJson } from "./own-json.ts";
 import { pointTo, replaceOwnFile } from "./owned-files.ts";
 import { type Instance, prepareStateDir } from "./paths.ts";
 
@@ -23,7 +24,7 @@ export function agentLink({ stateDir, fileName }: Instance): string {
 export function linkAgent(instance: Instance, brought: string | null): void {
   const link = agentLink(instance);
   const list = `${link}s`;
-  const known = readList(list);
+  const known = readOwnJson(list, ListSchema) ?? [];
   const paths = brought === null || brought === link ? known : [...known.filter((path) => path !== brought), brought];
   if (paths !== known) {
     prepareStateDir(instance);
@@ -31,15 +32,6 @@ export function linkAgent(instance: Instance, brought: string | null): void {
   }
   const living = paths.findLast(isOwnSocket);
   if (living !== undefined && living !== readLink(link)) pointTo(link, living);
-}
-
-function readList(path: string): string[] {
-  try {
-    const parsed = v.safeParse(ListSchema, parseJson(fs.readFileSync(path, "utf8")));
-    return parsed.success ? parsed.output : [];
-  } catch {
-    return [];
-  }
 }
 
 /** Another user's socket may have replaced one in /tmp. */

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { randomToken } from "../base/random-token.ts";
 import { pointTo } from "../instance/owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "../instance/paths.ts";
-import { readLink } from "../platform/readable.ts";
+import { namesIn, readLink } from "../platform/readable.ts";
 
 /** Age at which an unread file is a leftover of a killed session process, in ms. */
 const LEFT_MS = 10 * 60_000;
@@ -73,13 +73,5 @@ function removeLeftOnce(instance: Instance): void {
       const stat = fs.lstatSync(path, { throwIfNoEntry: false });
       if (stat !== undefined && stat.mtimeMs < old) fs.rmSync(path, { force: true });
     }
-  }
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return fs.readdirSync(directory);
-  } catch {
-    return []; // not there
   }
 }

@@ -8,11 +8,12 @@
  * killed after a few seconds. Its answer, or the lack of one, is cached for some minutes in the state directory, so
  * that a slow startup file does not delay every conversation.
  */
-import fs from "node:fs";
+
 import { basename, join } from "node:path";
 import * as v from "valibot";
 import { orUntil } from "../base/deadline.ts";
-import { checkOwnFile, replaceOwnFile } from "../instance/owned-files.ts";
+import { readOwnJson } from "../instance/own-json.ts";
+import { replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { accountShell } from "../platform/account.ts";
 
@@ -141,14 +142,7 @@ function fileOf({ stateDir }: Instance): string {
 
 /** The shell's last answer; null: it was never asked. */
 export function readKept(instance: Instance): KeptPath | null {
-  const file = fileOf(instance);
-  try {
-    if (!checkOwnFile(file)) return null;
-    const parsed = v.safeParse(keptSchema, JSON.parse(fs.readFileSync(file, "utf8")));
-    return parsed.success ? parsed.output : null;
-  } catch {
-    return null; // ask again
-  }
+  return readOwnJson(fileOf(instance), keptSchema);
 }
 
 function keep(instance: Instance, stored: KeptPath): void {

@@ -5,7 +5,7 @@
  */
 import fs from "node:fs";
 import { platform } from "./platform.ts";
-import { readLink, withoutDeletedMark } from "./readable.ts";
+import { namesIn, readLink, withoutDeletedMark } from "./readable.ts";
 import { system } from "./system.ts";
 import { linuxLibc } from "./tty-calls.ts";
 
@@ -41,9 +41,5 @@ export function agentOfProgram({ pid, started }: { readonly pid: number; readonl
 
 function linksOf(pid: number): string[] {
   const folder = `/proc/${pid}/fd`;
-  try {
-    return fs.readdirSync(folder).map((fd) => readLink(`${folder}/${fd}`) ?? "");
-  } catch {
-    return []; // no /proc, or not ours to read
-  }
+  return namesIn(folder).map((fd) => readLink(`${folder}/${fd}`) ?? "");
 }

@@ -10,6 +10,15 @@ export function readText(path: string): string | null {
   }
 }
 
+/** Names in a directory; empty when it cannot be read. */
+export function namesIn(directory: string): string[] {
+  try {
+    return fs.readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
 /** The path in a symbolic link; null when it cannot be read. */
 export function readLink(path: string): string | null {
   try {

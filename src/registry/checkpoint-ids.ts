@@ -2,9 +2,9 @@
  * Ids used by checkpoints on disk, from file names alone (checkpoints/files/paths.ts): `s3` and `s3.label` of session
  * 3, containing `p7.12.state` of pane 7.
  */
-import fs from "node:fs";
 import { join } from "node:path";
 import { checkpointsDir, type Instance } from "../instance/paths.ts";
+import { namesIn } from "../platform/readable.ts";
 
 /** @param living sessions whose panes are known from the registry */
 export function keptIds(
@@ -27,12 +27,4 @@ export function keptIds(
 function idIn(pattern: RegExp, name: string): number | null {
   const id = pattern.exec(name)?.[1];
   return id === undefined ? null : Number(id);
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return fs.readdirSync(directory);
-  } catch {
-    return []; // missing, or without our files
-  }
 }

@@ -18,7 +18,7 @@ import { bootId } from "../platform/boot.ts";
 import { tryFlock } from "../platform/descriptors.ts";
 import { onFirstUse } from "../platform/libc.ts";
 import { platform } from "../platform/platform.ts";
-import { readLink } from "../platform/readable.ts";
+import { namesIn, readLink } from "../platform/readable.ts";
 
 /** `none`: no process has ever linked a lock at the path. */
 type LockState = "held" | "free" | "none";
@@ -134,7 +134,7 @@ export function removeLock(link: string): void {
  */
 export function removeLeftLocks(instance: Instance): void {
   const directories = keptDirs(instance, KEPT_DIR);
-  for (const path of directories.flatMap((directory) => filesIn(directory))) {
+  for (const path of directories.flatMap((directory) => namesIn(directory).map((name) => join(directory, name)))) {
     const parts = partsOf(path);
     if (parts === null || parts.instance !== instance.fileName) continue;
     // Machines that share the directory need not see each other's locks.
@@ -190,12 +190,4 @@ function removeEmpty(path: string): void {
 function ageMs(path: string): number {
   const stat = fs.lstatSync(path, { throwIfNoEntry: false });
   return stat === undefined ? 0 : Date.now() - stat.mtimeMs;
-}
-
-function filesIn(directory: string): string[] {
-  try {
-    return fs.readdirSync(directory).map((name) => join(directory, name));
-  } catch {
-    return []; // not there: no process of ours has run
-  }
 }

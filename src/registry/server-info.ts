@@ -18,6 +18,7 @@ import { type Instance, inKeptDir, keptDirs } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
 import { refused } from "../instance/system-refusal.ts";
 import { isAlive } from "../platform/alive.ts";
+import { namesIn } from "../platform/readable.ts";
 import { jsonOrNull } from "../protocol/json.ts";
 
 const serverInfoSchema = v.object({
@@ -94,7 +95,7 @@ export function writeServerInfo(instance: Instance, info: ServerInfo): void {
  */
 export function sweepServerInfos(instance: Instance): void {
   const [directory] = keptDirs(instance, "servers");
-  for (const name of fs.existsSync(directory) ? fs.readdirSync(directory) : []) {
+  for (const name of namesIn(directory)) {
     const path = join(directory, name);
     const place = readAs(placeSchema, path);
     if (place === null || place.persist || fs.existsSync(place.runtime_dir)) continue;

@@ -3,8 +3,8 @@
  * it, and they keep it if both crash then: the layout in which the pane has moved more often is right. The pane's
  * own state may still be in the folder of the session that it left.
  */
-import fs from "node:fs";
 import { checkpointsDir, type Instance } from "../../instance/paths.ts";
+import { namesIn } from "../../platform/readable.ts";
 import { readLayout } from "./part-reader.ts";
 import { listPartFiles } from "./part-writer.ts";
 import { panePart, parseSessionDir, sessionDir } from "./paths.ts";
@@ -12,11 +12,7 @@ import { readMoves } from "./tree.ts";
 
 /** Numbers of all sessions with a folder. */
 export function listStoredSessions(instance: Instance): number[] {
-  try {
-    return fs.readdirSync(checkpointsDir(instance)).flatMap((name) => parseSessionDir(name) ?? []);
-  } catch {
-    return []; // none yet, or no permission
-  }
+  return namesIn(checkpointsDir(instance)).flatMap((name) => parseSessionDir(name) ?? []);
 }
 
 /** How often each pane of a session's layout has moved; empty without a readable layout. */

@@ -2,10 +2,11 @@
  * Facts about a labelled checkpoint beyond the states of its panes: the note, and the git repositories of the
  * panes. They are in a file beside the states, which checkpoints of earlier versions lack.
  */
+
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { checkOwnFile } from "../../instance/owned-files.ts";
+import { readOwnJson } from "../../instance/own-json.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Repository, RepositorySchema } from "../../protocol/worktree.ts";
 import { FACTS_FILE } from "./paths.ts";
@@ -40,14 +41,5 @@ export function writeFacts(directory: string, facts: CheckpointFacts): void {
 
 /** Returns no facts without a readable file. */
 export function readFacts(directory: string): CheckpointFacts {
-  const path = join(directory, FACTS_FILE);
-  try {
-    if (checkOwnFile(path) && fs.lstatSync(path).size <= MAX_BYTES) {
-      const { success, output } = v.safeParse(FactsSchema, JSON.parse(fs.readFileSync(path, "utf8")));
-      if (success) return output;
-    }
-  } catch {
-    // Removed meanwhile, accessible to others, or damaged.
-  }
-  return { note: null, git: {} };
+  return readOwnJson(join(directory, FACTS_FILE), FactsSchema, MAX_BYTES) ?? { note: null, git: {} };
 }

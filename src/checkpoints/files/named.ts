@@ -4,11 +4,13 @@
  * only on request. While it is written, a folder is called `s3~RANDOM`; a replacement is called `s3.before~2`. At
  * every moment one of the two is complete and has the label: the highest number counts.
  */
+
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { randomToken } from "../../base/random-token.ts";
-import { checkOwnDir, checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
+import { readOwnJson } from "../../instance/own-json.ts";
+import { checkOwnDir, ensureOwnDir } from "../../instance/owned-files.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { platform } from "../../platform/platform.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -169,14 +171,7 @@ export function recordIssuedNumbers(instance: Instance, session: number, pane: n
 
 /** The numbers that a pane had issued when it ended after it was saved; null: it has not ended. */
 export function readIssuedNumbers(directory: string, pane: number): PaneNumbers | null {
-  const path = join(directory, numbersFile(pane));
-  try {
-    if (!checkOwnFile(path)) return null;
-    const { success, output } = v.safeParse(PaneNumbersSchema, JSON.parse(fs.readFileSync(path, "utf8")));
-    return success ? output : null;
-  } catch {
-    return null;
-  }
+  return readOwnJson(join(directory, numbersFile(pane)), PaneNumbersSchema);
 }
 
 /** Removes folders left by processes that died while writing a named checkpoint. */

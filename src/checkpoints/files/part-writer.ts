@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { isFileAt } from "../../instance/lock.ts";
 import { checkOwnDir, checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
-import { openToRead } from "../../platform/readable.ts";
+import { namesIn, openToRead } from "../../platform/readable.ts";
 import { type Block, packBlock } from "./blocks.ts";
 import {
   declinedFile,
@@ -304,13 +304,7 @@ export function listPartFiles(directory: string, part: PartName): (PartFile & { 
 
 /** The files of all parts in a session's folder. */
 export function listFiles(directory: string): (PartFile & { readonly name: string })[] {
-  let names: string[];
-  try {
-    names = fs.readdirSync(directory);
-  } catch {
-    return [];
-  }
-  return names.flatMap((name) => {
+  return namesIn(directory).flatMap((name) => {
     const isUnfinished = name.endsWith(".new");
     const file = parsePartFile(isUnfinished ? name.slice(0, -".new".length) : name);
     // Unfinished files of a process that died while writing have no generation.

@@ -9,7 +9,7 @@ import { type Instance, sessionSocket } from "../../instance/paths.ts";
 import { thisMachine } from "../../instance/place-digest.ts";
 import { bootId } from "../../platform/boot.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
-import { openToRead } from "../../platform/readable.ts";
+import { namesIn, openToRead } from "../../platform/readable.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, type Target } from "../../protocol/names.ts";
 import { processState } from "../../registry/liveness.ts";
@@ -80,8 +80,7 @@ export function listLockedParts(instance: Instance, number: number): PartName[] 
 
 /** The panes, and the layout if any, of which a session's folder contains files. */
 export function listParts(directory: string): PartName[] {
-  const names = nullOnFailure(() => fs.readdirSync(directory)) ?? [];
-  const parts = names.flatMap((name) => {
+  const parts = namesIn(directory).flatMap((name) => {
     const lock = /^(p[1-9]\d{0,8}|layout)\.lock$/.exec(name)?.[1];
     return (lock as PartName | undefined) ?? parsePartFile(name)?.part ?? [];
   });
@@ -251,7 +250,7 @@ export function findTargetPane({ panes }: CrashedSession, target: Target): Locat
 /** Deletes all checkpoints of a session. @returns their bytes */
 export function removeSession(directory: string): number {
   let bytes = 0;
-  for (const name of nullOnFailure(() => fs.readdirSync(directory)) ?? []) {
+  for (const name of namesIn(directory)) {
     const path = join(directory, name);
     bytes += nullOnFailure(() => fs.lstatSync(path).size) ?? 0;
     if (

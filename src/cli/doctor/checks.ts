@@ -2,6 +2,7 @@
  * The checks of `wsh doctor`, one function per subject. A check changes nothing and reports its finding in one line,
  * with advice if something is wrong.
  */
+
 import fs from "node:fs";
 import os from "node:os";
 import { basename, dirname } from "node:path";
@@ -10,6 +11,7 @@ import { type Instance, isStateHomeless, maxSocketPathBytes } from "../../instan
 import { readKept } from "../../launch/login-path.ts";
 import { bashVersion } from "../../pane/bash-version.ts";
 import { openFileLimit } from "../../platform/own-process.ts";
+import { readText } from "../../platform/readable.ts";
 import { system as here } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { plural } from "../../protocol/plural.ts";
@@ -57,7 +59,7 @@ export const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
 
 function system(): Finding[] {
   const limit = openFileLimit();
-  const mac = productVersion(read("/System/Library/CoreServices/SystemVersion.plist"));
+  const mac = productVersion(readText("/System/Library/CoreServices/SystemVersion.plist") ?? "");
   const findings = [ok("system", `wsh ${VERSION}, ${mac}${os.type()} ${os.release()} ${os.arch()}`)];
   if (!fs.existsSync("/dev/ptmx")) {
     findings.push(problem("system", "/dev/ptmx does not exist", noTerminalsAdvice(platform)));
@@ -272,13 +274,5 @@ function lstat(path: string): fs.Stats | null {
     throw new WshError("invalid_request", `${path} cannot be examined: ${code ?? String(error)}`, {
       hint: "HOME and the XDG variables must name directories that this user can enter.",
     });
-  }
-}
-
-function read(path: string): string {
-  try {
-    return fs.readFileSync(path, "utf8");
-  } catch {
-    return ""; // not this system
   }
 }

@@ -2,10 +2,12 @@
  * Offers to restore crashed sessions when a person asks for one. It asks once about each checkpoint: a
  * refusal is remembered until the session has run again. Setting `restore` answers in advance.
  */
+
 import fs from "node:fs";
 import { checkpointsDir, declinedFile } from "../../checkpoints/files/paths.ts";
 import type { CrashedSession } from "../../checkpoints/files/sessions.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { readText } from "../../platform/readable.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parseTarget } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
@@ -90,11 +92,7 @@ async function isWanted(
 }
 
 function isDeclined({ directory, saved_at }: CrashedSession): boolean {
-  try {
-    return fs.readFileSync(declinedFile(directory), "latin1") === String(saved_at);
-  } catch {
-    return false; // nobody has been asked
-  }
+  return readText(declinedFile(directory)) === String(saved_at);
 }
 
 function decline({ directory, saved_at }: CrashedSession): void {

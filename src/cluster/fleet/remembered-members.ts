@@ -6,7 +6,8 @@
  */
 import fs from "node:fs";
 import * as v from "valibot";
-import { checkOwnFile, replaceOwnFile } from "../../instance/owned-files.ts";
+import { readOwnJson } from "../../instance/own-json.ts";
+import { replaceOwnFile } from "../../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";
 import { MACHINES_BUCKET } from "../../protocol/fleet.ts";
 import { BeatSchema } from "../../protocol/fleet-messages.ts";
@@ -113,15 +114,11 @@ export class RememberedMembers {
   }
 
   private readAll(): void {
-    try {
-      if (!checkOwnFile(this.path) || fs.statSync(this.path).size > MAX_BYTES) return;
-      const parsed = v.safeParse(json(FileSchema), fs.readFileSync(this.path, "utf8"));
-      if (!parsed.success) return;
-      for (const [name, member] of Object.entries(parsed.output)) this.readEntry(name, member);
-      this.writtenChanges = this.members.changes;
-    } catch {
-      // Unreadable: heartbeats will report the machines.
-    }
+    const stored = readOwnJson(this.path, FileSchema, MAX_BYTES);
+    // Unreadable: heartbeats will report the machines.
+    if (stored === null) return;
+    for (const [name, member] of Object.entries(stored)) this.readEntry(name, member);
+    this.writtenChanges = this.members.changes;
   }
 
   private write(): void {

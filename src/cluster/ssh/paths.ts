@@ -3,10 +3,11 @@
  * that begin with a digest of the instance, so that all of them can be found and ended, whichever address they were
  * made for.
  */
-import fs from "node:fs";
+
 import { join } from "node:path";
 import { ensureOwnDir, ownUid } from "../../instance/owned-files.ts";
 import { type Instance, maxSocketPathBytes } from "../../instance/paths.ts";
+import { namesIn } from "../../platform/readable.ts";
 
 /** ssh binds its control socket under a temporary name: a dot and 16 characters more. */
 const TEMPORARY_BYTES = 17;
@@ -40,8 +41,9 @@ export function socketsOf(
 ): { readonly controls: string[]; readonly others: string[] } {
   const { dir, prefix } = socketNaming(instance);
   const stem = only === undefined ? join(dir, prefix) : only.slice(0, -"c".length);
-  const names = fs.existsSync(dir) ? fs.readdirSync(dir) : [];
-  const all = names.map((name) => join(dir, name)).filter((path) => path.startsWith(stem));
+  const all = namesIn(dir)
+    .map((name) => join(dir, name))
+    .filter((path) => path.startsWith(stem));
   return { controls: all.filter((path) => path.endsWith(".c")), others: all.filter((path) => /\.[sp]$/.test(path)) };
 }
 

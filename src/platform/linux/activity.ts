@@ -5,7 +5,7 @@
  */
 import fs from "node:fs";
 import type { ProcessActivity, RunState, Stat } from "../port.ts";
-import { readLink, readText } from "../readable.ts";
+import { namesIn, readLink, readText } from "../readable.ts";
 import { type BlockedCall, type BlockedIn, blockedByChannel, parseSyscall } from "./blocked-syscall.ts";
 import { parseStat } from "./proc.ts";
 
@@ -36,16 +36,10 @@ export function activityOf(stat: Stat, tty: number, path: string | null): Proces
 }
 
 function threadsOf(pid: number): number[] {
-  try {
-    return fs
-      .readdirSync(`/proc/${pid}/task`)
-      .map(Number)
-      .filter((tid) => tid !== pid)
-      .slice(0, MAX_THREADS);
-  } catch {
-    // The process ended meanwhile.
-    return [];
-  }
+  return namesIn(`/proc/${pid}/task`)
+    .map(Number)
+    .filter((tid) => tid !== pid)
+    .slice(0, MAX_THREADS);
 }
 
 function threadState(pid: number, tid: number): RunState | null {

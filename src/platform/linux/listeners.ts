@@ -4,7 +4,7 @@
  */
 import fs from "node:fs";
 import type { Listeners, ListeningSocket, Moment, Stat } from "../port.ts";
-import { readLink, readText } from "../readable.ts";
+import { namesIn, readLink, readText } from "../readable.ts";
 import { statOf } from "./proc.ts";
 
 /** State LISTEN in /proc/net/tcp (include/net/tcp_states.h). */
@@ -44,7 +44,7 @@ function startedAt({ started }: Stat): number | null {
 }
 
 function childrenOf(pid: number): number[] {
-  const threads = threadsOf(pid);
+  const threads = namesIn(`/proc/${pid}/task`);
   const lists = threads.map((thread) => readText(`/proc/${pid}/task/${thread}/children`));
   if (lists.some((list) => list !== null)) {
     return lists.flatMap((list) =>
@@ -56,15 +56,6 @@ function childrenOf(pid: number): number[] {
   }
   // A kernel without lists of children: every process names its parent.
   return threads.length === 0 ? [] : allProcesses().filter((other) => statOf(other)?.ppid === pid);
-}
-
-function threadsOf(pid: number): string[] {
-  try {
-    return fs.readdirSync(`/proc/${pid}/task`);
-  } catch {
-    // The process ended meanwhile.
-    return [];
-  }
 }
 
 function allProcesses(): number[] {

@@ -1,8 +1,8 @@
 /** The instance's tmux state, in a file of the state directory. It is changed under a lock, and read whole. */
 import fs from "node:fs";
 import { join } from "node:path";
-import * as v from "valibot";
 import { withLock } from "../../instance/lock.ts";
+import { readOwnJson } from "../../instance/own-json.ts";
 import { replaceOwnFile } from "../../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";
 import { placeDigest } from "../../instance/place-digest.ts";
@@ -21,12 +21,7 @@ export class StateFile {
 
   /** Returns an empty state for a missing or unreadable file. */
   read(): State {
-    try {
-      const parsed = v.safeParse(StateSchema, JSON.parse(fs.readFileSync(this.path, "utf8")));
-      return parsed.success ? parsed.output : emptyState();
-    } catch {
-      return emptyState();
-    }
+    return readOwnJson(this.path, StateSchema) ?? emptyState();
   }
 
   change<T>(change: (state: State) => T): Promise<T> {
