@@ -18,7 +18,13 @@ setDefaultTimeout(60_000);
 
 const wsh = new McpInstance({}, { config: "# agents_may has its default\n" });
 
-beforeAll(() => {
+/** In one file: programs that talk to a session process themselves start often. */
+const connection = join(wsh.dir, "connection.js");
+
+beforeAll(async () => {
+  const entrypoints = [join(import.meta.dir, "../../src/wire/connection.ts")];
+  const { outputs } = await Bun.build({ entrypoints, target: "bun" });
+  await Bun.write(connection, await (outputs[0]?.text() ?? ""));
   fs.mkdirSync(join(wsh.dir, "any"), { recursive: true });
   // A copy: a running program keeps its file from being written.
   for (const agent of ["claude", "codex"])
@@ -48,7 +54,7 @@ interface Raw {
 async function raw(session: string, ...requests: readonly Raw[]): Promise<string[]> {
   const { socket } = findSession(wsh.instance, parseTarget(session));
   const script = `
-    import { Connection } from "${join(import.meta.dir, "../../src/wire/connection.ts")}";
+    import { Connection } from "${connection}";
     const { connection } = await Connection.open(${JSON.stringify(socket)}, "server");
     for (const { op, input = {}, target, via } of ${JSON.stringify(requests)}) {
       const caller = { kind: "http", id: "x", connected: true, ...(via && { via: { token: via, peer: null } }) };
@@ -67,8 +73,12 @@ async function asking(name: string) {
   return answering(await EmulatorTerminal.attach(wsh, name, { seen: "bash-", rows: 24, cols: 100 }));
 }
 
-const panesOf = async (session: string): Promise<{ id: string; pid: number; window: string }[]> =>
-  JSON.parse(await wsh.ok("pane", "list", session, "--json"));
+const panesOf = (session: string) => wsh.call(session, "pane.list", {});
+
+/** Whether the agent that is a session's program is known. */
+const isSeen = async (session: string) => (await wsh.call(session, "session.get", {})).agent !== undefined;
+
+const programOf = async (session: string) => (await panesOf(session))[0]?.program;
 
 test("an agent reads a person's screen, but asks before it hears the keys that people press", async () => {
   await wsh.session("keys");
@@ -144,13 +154,14 @@ test("a permission to type is for the program that the dialog named, and no name
   const gate = join(wsh.dir, "gate");
   Bun.spawnSync(["mkfifo", gate]);
   person.terminal.type(`cat ${gate}\r`);
-  await until("cat runs", async () => (await wsh.ok("list", "--json")).includes('"program":"cat"'));
+  const name = "it's yours'? No. '";
+  await until("cat runs", async () => (await programOf(name)) === "cat");
   const sent = byAgent("send", "it's yours'? No. '", "echo typed-$((6 * 7))", "--keys", "Enter");
   const shown = await person.terminal.sees(isDialogOpen);
   expect(shown).toContain('act on session \'it"s yours"? No. "\'?');
   expect(shown).toContain('which runs "cat"');
   fs.writeFileSync(gate, "");
-  await until("it has ended", async () => !(await wsh.ok("list", "--json")).includes('"program":"cat"'));
+  await until("it has ended", async () => (await programOf(name)) !== "cat");
   await person.answer("1", "which runs");
   expect((await sent).error).toContain("has changed while the person was asked");
   expect(await person.terminal.text()).not.toContain("typed-");
@@ -232,9 +243,9 @@ test("an agent's own program cannot claim the token of another agent", async () 
 
 test("an agent reports for itself: it neither speaks for another one, nor makes a program of a person its own", async () => {
   await wsh.session("codexs", "--", `'${join(wsh.dir, "any", "codex")}' sleep 300`);
-  await until("codex is seen", async () => (await wsh.ok("agents", "--json")).includes('"codexs"'));
+  await until("codex is seen", () => isSeen("codexs"));
   await wsh.session("editor", "--", "sleep 300");
-  const report = (pid: number | undefined, agent: string) => ({
+  const report = (pid: number | null | undefined, agent: string) => ({
     op: "agent.report",
     input: { agent, event: "Stop", state: "needs_input", message: "type your password", pid },
   });
@@ -251,7 +262,7 @@ test("an agent reports for itself: it neither speaks for another one, nor makes 
   expect(await wsh.ok("agents", "--json")).not.toContain("password");
   // Its own hook, in a person's session; and that of an unknown program in a session of its own.
   await wsh.session("claudes", "--", `'${join(wsh.dir, "any", "claude")}' sleep 300`);
-  await until("claude is seen", async () => (await wsh.ok("agents", "--json")).includes('"claudes"'));
+  await until("claude is seen", () => isSeen("claudes"));
   expect(await raw("claudes", report(await pidOf("claudes"), "claude"))).toEqual(['{"accepted":true}']);
   await byAgent("new", "its-own", "--", "sleep 300");
   expect(await raw("its-own", report(await pidOf("its-own"), "brandnew"))).toEqual(['{"accepted":true}']);
@@ -484,7 +495,7 @@ test("agents leave places for the person in the person's own session", async () 
   await wsh.session("crowded", "--", "bash", "--norc");
   const { socket } = findSession(wsh.instance, parseTarget("crowded"));
   const script = `
-    import { Connection } from "${join(import.meta.dir, "../../src/wire/connection.ts")}";
+    import { Connection } from "${connection}";
     const caller = { kind: "cli", id: "x", connected: true };
     let open = 0;
     for (let index = 0; index < 70; index++) {

@@ -224,7 +224,7 @@ test("of tmux's options an agent sets decoration in a person's window unasked, a
   const own = join(wsh.dir, "own", "claude");
   fs.writeFileSync(own, '#!/bin/bash\n"$@"\n', { mode: 0o700 });
   await wsh.session("team", "--", own, "sleep", "300");
-  await until("the agent is seen", async () => (await wsh.ok("agents", "--json")).includes('"team"'));
+  await until("the agent is seen", async () => (await wsh.call("team", "session.get", {})).agent !== undefined);
   const ids = (await wsh.ok("tmux", "list-panes", "-t", "team", "-F", "#{pane_id}")).trim();
   await wsh.ok("split", "team", "--", "sleep", "300");
   const person = (await wsh.ok("tmux", "list-panes", "-t", "team", "-F", "#{pane_id}")).trim().split("\n").at(-1) ?? "";

@@ -214,18 +214,16 @@ test("a program in an agent's pane belongs to the agent, whatever it removes; no
 test("in a person's session an agent divides its own panes, and asks for every cell and focus besides", async () => {
   await asAgent("true");
   await wsh.session("shared", "--", `'${join(wsh.dir, "any", "claude")}' sleep 300`);
-  const panes = async () =>
-    JSON.parse(await wsh.ok("pane", "list", "shared", "--json")).map(({ id }: { id: string }) => id);
-  await until("the agent is seen", async () => (await wsh.ok("agents", "--json")).includes('"shared"'));
-  const [itsPane] = await panes();
-  await wsh.ok("split", "shared");
-  const [, persons] = await panes();
+  const panes = async () => (await wsh.call("shared", "pane.list", {})).map(({ id }) => id);
+  await until("the agent is seen", async () => (await wsh.call("shared", "session.get", {})).agent !== undefined);
+  const [itsPane = ""] = await panes();
+  const { pane: persons } = await wsh.call("shared", "pane.split", {});
   for (const args of [
     ["split", itsPane, "--", "sleep 300"],
     ["window", "new", "shared", "--", "sleep 300"],
   ])
     expect([args, await byAgent(...args)]).toEqual([args, expect.objectContaining({ code: 0 })]);
-  const made = (await panes()).find((id: string) => id !== itsPane && id !== persons);
+  const made = (await panes()).find((id) => id !== itsPane && id !== persons) ?? "";
   for (const args of [
     ...[
       ["split", persons],
@@ -653,7 +651,7 @@ test("resources have the rights of tools: an agent's own private session is read
     const own = `own-${mode}-${where}`.toLowerCase();
     const shown = `wsh://sessions/${own}/screen`;
     await named.callTool({ name: "wsh_create_session", arguments: { name: own } });
-    await wsh.ok("private", own, "on");
+    await wsh.call(own, "session.update", { private: true });
     await named.readResource({ uri: shown });
     const refused = await named.readResource({ uri: "wsh://sessions/hidden/screen" }).catch(String);
     expect([mode, where, refused]).toEqual([
@@ -795,6 +793,8 @@ test("leftovers of an agent are listed and ended; not those with a running progr
     JSON.parse(await wsh.ok("prune", "--json", ...args)).sessions.map(({ name }: { name: string }) => name);
   expect(await named("--dry-run")).toEqual([]);
   expect(await wsh.ok("list", "--orphans")).toBe("No active sessions.\n");
+  const idleMs = async () => (await wsh.list()).find(({ name }) => name === "left")?.idle_ms ?? 0;
+  await until("it is idle", async () => (await idleMs()) >= 1_000);
   await until("they are idle", async () => (await named("--dry-run", "--idle", "1s")).includes("left"));
   expect(await named("--idle", "1s")).toContain("left");
   const remaining = (await wsh.list()).map(({ name }) => name);

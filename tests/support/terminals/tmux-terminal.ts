@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { parentOf } from "../processes.ts";
 import { isMissing } from "../programs.ts";
 import { until } from "../until.ts";
 import type { Wsh } from "../wsh.ts";
@@ -141,9 +142,10 @@ export class PersonTerminal implements AsyncDisposable {
   /** The pid of the `wsh` that runs in the terminal's foreground. */
   async clientPid(): Promise<number> {
     const shell = Number(await this.fact("pane_pid"));
+    const parent = process.platform === "linux" ? parentOf : parentByPs;
     return until("the terminal's wsh", () => {
       return this.wsh.processes().find(({ pid, command }) => {
-        return pid !== shell && parentOf(pid) === shell && command.startsWith(program.join(" "));
+        return pid !== shell && command.startsWith(program.join(" ")) && parent(pid) === shell;
       })?.pid;
     });
   }
@@ -157,7 +159,8 @@ export class PersonTerminal implements AsyncDisposable {
   }
 }
 
-function parentOf(pid: number): number | null {
+/** A parent on a system without /proc, too. */
+function parentByPs(pid: number): number | null {
   const { stdout } = Bun.spawnSync(["ps", "-o", "ppid=", "-p", String(pid)]);
   return Number(stdout.toString()) || null;
 }
