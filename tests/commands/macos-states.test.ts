@@ -5,14 +5,6 @@ import { onFakeDarwin, sourceProgram } from "../support/fake-darwin/environment.
 import { until } from "../support/until.ts";
 import { finished, Wsh } from "../support/wsh.ts";
 
-interface Status {
-  readonly state: string;
-  readonly why: string;
-  readonly decided_from: string;
-  readonly cwd: string;
-  readonly foreground: { readonly command_line: string } | null;
-}
-
 test.skipIf(system.name !== "linux")(
   "names, arguments and directory are facts; what rests on flags says so",
   async () => {
@@ -23,7 +15,7 @@ test.skipIf(system.name !== "linux")(
       expect({ args, code, error }).toEqual({ args, code: 0, error: "" });
       return output;
     };
-    const status = async (): Promise<Status> => JSON.parse(await run("status", "s", "--json"));
+    const status = () => wsh.call("s", "status.get", {});
     const named = (command: string) =>
       until(`status to name ${command}`, async () => {
         const found = await status();
@@ -32,20 +24,20 @@ test.skipIf(system.name !== "linux")(
       });
     await run("new", "s");
     expect(await run("exec", "s", "--", "cd /usr; echo here")).toBe("here\n");
-    await run("send", "s", "sleep 30", "--enter");
+    await wsh.enter("s", "sleep 30");
     expect(await named("sleep 30")).toMatchObject({
       state: "running",
       decided_from: "flags",
       why: "sleep is running; the system does not report what it waits for",
       cwd: "/usr",
     });
-    await run("send", "s", "--keys", "Ctrl+C");
+    expect(JSON.parse(await run("status", "s", "--json"))).toMatchObject({ why: (await status()).why, cwd: "/usr" });
+    await wsh.call("s", "input.send", { keys: ["Ctrl+C"] });
     await until("the prompt", async () => (await status()).state === "prompt");
-    await run("send", "s", "sh -c 'while :; do :; done'", "--enter");
+    await wsh.enter("s", "sh -c 'while :; do :; done'");
     await until("the loop to work", async () => {
       const found = await status();
       return found.why === "sh is working" && found.decided_from === "kernel";
     });
-    await run("kill", "s");
   },
 );

@@ -229,16 +229,17 @@ describe("common complaints", () => {
     for (let at = 0; at < 3; at++) await http.post("/sessions/dev/panes", { command: counter });
     await http.post("/sessions/dev/layout/preset", { preset: "tiled" });
     const counters = (await panes("dev")).slice(1);
+    const outputOf = async (id: string) => (await wsh.call(id, "output.get", {})).text ?? "";
     const counts = () =>
       Promise.all(
         counters.map(async ({ id }) => {
-          const found = [...(await wsh.ok("output", id)).matchAll(/winch (\d+) (\d+) (\d+)/g)].at(-1);
+          const found = [...(await outputOf(id)).matchAll(/winch (\d+) (\d+) (\d+)/g)].at(-1);
           return { count: Number(found?.[1] ?? 0), size: `${found?.[2]} ${found?.[3]}` };
         }),
       );
     const sizes = async () => (await panes("dev")).slice(1).map(({ rows, cols }) => `${rows} ${cols}`);
     await until("the traps", async () =>
-      (await Promise.all(counters.map(({ id }) => wsh.ok("output", id)))).every((text) => text.includes("counting")),
+      (await Promise.all(counters.map(({ id }) => outputOf(id)))).every((text) => text.includes("counting")),
     );
     // Both sides of every pane change.
     const first = await sizes();
@@ -277,7 +278,8 @@ describe("common complaints", () => {
     /** Waits until the program has received this size; returns the number of its size changes. */
     const told = (size: string) =>
       until(`the program to be told ${size}`, async () => {
-        const last = [...(await wsh.ok("output", "dev")).matchAll(/^winch (\d+) (\d+ \d+)$/gm)].at(-1);
+        const { text = "" } = await wsh.call("dev", "output.get", {});
+        const last = [...text.matchAll(/^winch (\d+) (\d+ \d+)$/gm)].at(-1);
         return last?.[2] === size ? Number(last[1]) : null;
       });
     await http.expect(201, http.post("/sessions/dev/panes", { command: "cat" }));

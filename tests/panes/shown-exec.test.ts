@@ -45,7 +45,7 @@ testWith("vim")("an agent puts three builds beside a person in vim, who loses no
   let typed = "";
   let over = false;
   const typing = (async () => {
-    for (let line = 0; !over || line < 40; line++) {
+    for (let line = 0; !over || line < 25; line++) {
       const text = `${String(line).padStart(4, "0")} the quick brown fox jumps\r`;
       typed += text;
       // Keys one by one, as from a keyboard.

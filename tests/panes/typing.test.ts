@@ -65,7 +65,7 @@ test("keys that reach the pane's edge continue in its next row, not in its neigh
 test("beside panes that print, input is displayed in its place", async () => {
   await using all = await typist("stty raw -echo; printf 'ready '; exec cat");
   const { http, person, same } = all;
-  const noise = "bash -c 'for i in $(seq 1 400); do echo line $i; sleep 0.005; done; echo over; exec cat'";
+  const noise = "bash -c 'for i in $(seq 1 400); do echo line $i; read -rt 0.005 _; done; echo over; exec cat'";
   await http.post("/sessions/dev:0.1/pane/respawn", { command: noise });
   let typed = "";
   for (let at = 0; !(await person.text()).includes("over"); at++) {

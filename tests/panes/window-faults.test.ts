@@ -93,13 +93,10 @@ test(
         expect([at, await found()]).toEqual([at, wanted]);
         for (const pane of panes) {
           // After a kill a moment may pass until the pane's session has the process that runs it.
-          const screen = await until(`${at}: the screen of ${pane}`, async () => {
-            const { code, stdout } = await wsh.run("screen", pane);
-            return code === 0 && stdout;
-          });
+          const screen = await until(`${at}: the screen of ${pane}`, () => wsh.screen(pane).catch(() => null));
           expect([at, pane, screen]).toEqual([at, pane, expect.stringContaining(`mark-1${pane.slice(1)}`)]);
         }
-        await Promise.all(names.map((name) => wsh.run("kill", name)));
+        await Promise.all(names.map((name) => http.delete(`/sessions/${name}`)));
       }
     }
   },
