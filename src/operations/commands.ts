@@ -28,7 +28,7 @@ import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
 import { FreePortField } from "../protocol/session.ts";
 import { cleanLine } from "../protocol/typed-texts.ts";
 import { DEFAULT_IDLE_MS, DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
-import { operation } from "./define.ts";
+import { drivesPane, operation, readsPane } from "./define.ts";
 import { execFields, shownFields } from "./exec-fields.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { FormatField, TailField } from "./terminal.ts";
@@ -80,9 +80,7 @@ export const commandOperations = [
   }),
   operation({
     name: "run",
-    scope: "pane",
-    access: "operate",
-    grant: "own-panes",
+    ...drivesPane,
     lasts: "program",
     types: true,
     showsAnswer: true,
@@ -146,9 +144,7 @@ export const commandOperations = [
   }),
   operation({
     name: "exec",
-    scope: "pane",
-    access: "operate",
-    grant: "own-panes",
+    ...drivesPane,
     lasts: "program",
     types: true,
     inScripts: true,
@@ -222,9 +218,7 @@ export const commandOperations = [
   }),
   operation({
     name: "process.wait",
-    scope: "pane",
-    access: "operate",
-    grant: "own-panes",
+    ...drivesPane,
     showsAnswer: true,
     summary: "Wait for the end of the session's own program and read its output",
     input: v.object({
@@ -239,9 +233,7 @@ export const commandOperations = [
   }),
   operation({
     name: "commands.result",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     isStable: true,
     summary: "The result of one command, as exec returns it to a caller that waits",
     // `stopped`: how the caller stopped it at its deadline.
@@ -255,9 +247,7 @@ export const commandOperations = [
   }),
   operation({
     name: "commands.stop",
-    scope: "pane",
-    access: "operate",
-    grant: "own-panes",
+    ...drivesPane,
     showsAnswer: true,
     summary: "Interrupt or kill one command if it is still running, and wait briefly for its end",
     input: v.object({ id: CommandIdSchema, how: v.picklist(["interrupt", "kill"]) }),
@@ -266,9 +256,7 @@ export const commandOperations = [
   }),
   operation({
     name: "wait",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     lasts: "wait",
     inScripts: true,
     summary: "Wait for a condition: a command's end, a prompt, text, silence, exit",
@@ -296,9 +284,7 @@ export const commandOperations = [
   }),
   operation({
     name: "output.get",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     lasts: "program",
     inScripts: true,
     summary: "Output since a cursor, of a command, or the newest lines",
@@ -322,9 +308,7 @@ export const commandOperations = [
   }),
   operation({
     name: "status.get",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     inScripts: true,
     summary: "State of the session's program, and the evidence for it",
     input: NothingSchema,
@@ -334,9 +318,7 @@ export const commandOperations = [
   }),
   operation({
     name: "commands.list",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     inScripts: true,
     summary: "Commands that ran at the session's prompt, oldest first",
     input: v.object({
@@ -348,9 +330,7 @@ export const commandOperations = [
   }),
   operation({
     name: "commands.get",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     inScripts: true,
     isStable: true,
     summary: "One command's record",
@@ -362,9 +342,7 @@ export const commandOperations = [
   }),
   operation({
     name: "commands.output",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     isStable: true,
     summary: "Output of one command",
     input: v.object({

@@ -121,3 +121,10 @@ export function operation<
 >(definition: WithoutEmpty<Operation<N, I, O, S>>): Operation<N, I, O, S> {
   return { errors: [], http: [], ws: [], ...definition };
 }
+
+/** Scope and rights of operations that read a pane. */
+export const readsPane = { scope: "pane", access: "observe", grant: "own-panes" } as const;
+/** Of those that type into a pane, or end what runs there. */
+export const drivesPane = { scope: "pane", access: "operate", grant: "own-panes" } as const;
+/** Of those that change the arrangement of the target's window. */
+export const changesWindow = { scope: "layout", access: "operate", affects: "window" } as const;

@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { described, integerFrom, optional } from "../protocol/fields.ts";
 import { WireLineSchema, WireStyleSchema } from "../protocol/frame-codec.ts";
-import { operation } from "./define.ts";
+import { operation, readsPane } from "./define.ts";
 
 /** Maximum rows of one page: some screens of the largest terminals, and less than a megabyte. */
 const MAX_ROWS = 2_000;
@@ -34,9 +34,7 @@ const extent = {
 export const lineOperations = [
   operation({
     name: "lines.get",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     summary: "Rows of history and screen by line id, with all their styles",
     input: v.object({
       ...place,
@@ -66,9 +64,7 @@ export const lineOperations = [
   }),
   operation({
     name: "lines.search",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     summary: "Positions of a text in history and screen, by line id",
     input: v.object({
       query: described(v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_QUERY)), "text, or with regex a pattern"),

@@ -16,7 +16,7 @@ import { parsePlace, parseTarget } from "../protocol/names.ts";
 import { placeRules, resizeRules } from "../protocol/option-rules.ts";
 import { requireProgram } from "../protocol/program-text.ts";
 import { EndedField, PaneInfoSchema } from "../protocol/session.ts";
-import { operation } from "./define.ts";
+import { changesWindow, operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
 
 const side = v.picklist(["right", "left", "down", "up"]);
@@ -108,9 +108,7 @@ export const paneOperations = [
   }),
   operation({
     name: "pane.resize",
-    scope: "layout",
-    access: "operate",
-    affects: "window",
+    ...changesWindow,
     summary: "Resize a pane",
     input: v.object({
       direction: optional(side, "move a border of the pane in this direction"),
@@ -132,9 +130,7 @@ export const paneOperations = [
   }),
   operation({
     name: "pane.float",
-    scope: "layout",
-    access: "operate",
-    affects: "window",
+    ...changesWindow,
     summary: "Make a pane float above the tiled ones, or tile it; move, hide or show a floating pane",
     input: v.object({
       on: optional(v.boolean(), "float or tile it; absent: toggle, or by the rest"),
@@ -154,9 +150,7 @@ export const paneOperations = [
   }),
   operation({
     name: "popup.open",
-    scope: "layout",
-    access: "operate",
-    affects: "window",
+    ...changesWindow,
     lasts: "program",
     summary: "Run a program in a popup above the target's window, which gets all keys and closes when it ends",
     input: v.object({
@@ -185,9 +179,7 @@ export const paneOperations = [
   }),
   operation({
     name: "pane.zoom",
-    scope: "layout",
-    access: "operate",
-    affects: "window",
+    ...changesWindow,
     summary: "Zoom the active pane, or unzoom it",
     input: v.object({ on: optional(v.boolean(), "absent: toggle") }),
     output: ArrangementSchema,
@@ -197,9 +189,7 @@ export const paneOperations = [
   }),
   operation({
     name: "pane.swap",
-    scope: "layout",
-    access: "operate",
-    affects: "window",
+    ...changesWindow,
     summary: "Swap two panes",
     input: v.object({
       with: described(v.string(), "the other pane as a target, or left, right, up, down, next, previous, last"),
@@ -212,9 +202,7 @@ export const paneOperations = [
   }),
   operation({
     name: "pane.move",
-    scope: "layout",
-    access: "operate",
-    affects: "window",
+    ...changesWindow,
     otherIn: "to",
     summary: "Move a pane beside another one, to another window or session, or into a new window",
     input: v.object({

@@ -15,7 +15,7 @@ import {
 } from "../protocol/session.ts";
 import { requireSignal } from "../protocol/signals.ts";
 import { sideFrom } from "../protocol/size.ts";
-import { operation } from "./define.ts";
+import { drivesPane, operation } from "./define.ts";
 
 export const NothingSchema = v.object({});
 
@@ -239,9 +239,7 @@ export const sessionOperations = [
   }),
   operation({
     name: "session.signal",
-    scope: "pane",
-    access: "operate",
-    grant: "own-panes",
+    ...drivesPane,
     summary: "Send a signal to the foreground process group",
     input: v.object({
       signal: described(v.union([v.string(), v.pipe(v.number(), v.integer())]), "INT, SIGTERM, 15 …"),

@@ -8,7 +8,7 @@ import { described, integerFrom, optional } from "../protocol/fields.ts";
 import { FormatSchema, ScreenSchema, ScrollbackSchema } from "../protocol/screen.ts";
 import { SessionStateSchema } from "../protocol/session.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
-import { operation } from "./define.ts";
+import { drivesPane, operation, readsPane } from "./define.ts";
 
 /** Largest page of a scrollback query; more is silently capped. */
 const MAX_SCROLLBACK_LIMIT = 10_000;
@@ -57,9 +57,7 @@ const SentSchema = v.object({
 export const terminalOperations = [
   operation({
     name: "input.send",
-    scope: "pane",
-    access: "operate",
-    grant: "own-panes",
+    ...drivesPane,
     types: true,
     inScripts: true,
     summary: "Type text, bytes or keys into the terminal",
@@ -75,9 +73,7 @@ export const terminalOperations = [
   }),
   operation({
     name: "screen.get",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     lasts: "program",
     inScripts: true,
     summary: "The visible screen",
@@ -111,9 +107,7 @@ export const terminalOperations = [
   }),
   operation({
     name: "scrollback.get",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     summary: "History and screen as one sequence of lines",
     input: v.object({
       format: FormatField,
@@ -137,9 +131,7 @@ export const terminalOperations = [
   }),
   operation({
     name: "idle.await",
-    scope: "pane",
-    access: "observe",
-    grant: "own-panes",
+    ...readsPane,
     lasts: "wait",
     summary: "Wait until the session has been idle for a while",
     input: IdleInputSchema,

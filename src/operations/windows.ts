@@ -17,7 +17,7 @@ import { layoutPresetNames } from "../protocol/layout-presets.ts";
 import { isWindowName, normalName } from "../protocol/names.ts";
 import { EndedField, WindowInfoSchema } from "../protocol/session.ts";
 import { requireWindow, windowDestination } from "../protocol/window-destination.ts";
-import { operation } from "./define.ts";
+import { changesWindow, operation } from "./define.ts";
 import { FocusField, requireNewProgram, startErrors } from "./panes.ts";
 import { NothingSchema } from "./sessions.ts";
 
@@ -110,9 +110,8 @@ export const windowOperations = [
   }),
   operation({
     name: "window.move",
-    ...ofWindow,
-    access: "operate",
-    affects: "window",
+    ...changesWindow,
+    subject: "window",
     otherIn: "to",
     summary: "Give a window another number, or move it to another session; a session's only window ends it",
     input: v.object({
@@ -129,9 +128,8 @@ export const windowOperations = [
   }),
   operation({
     name: "window.swap",
-    ...ofWindow,
-    access: "operate",
-    affects: "window",
+    ...changesWindow,
+    subject: "window",
     otherIn: "with",
     summary: "Exchange the places of two windows, also of two sessions",
     input: v.object({
@@ -145,9 +143,8 @@ export const windowOperations = [
   }),
   operation({
     name: "window.floats",
-    ...ofWindow,
-    access: "operate",
-    affects: "window",
+    ...changesWindow,
+    subject: "window",
     summary: "Hide or show all floating panes of a window",
     input: v.object({
       shown: optional(v.boolean(), "absent: toggle"),
@@ -203,9 +200,8 @@ export const windowOperations = [
   }),
   operation({
     name: "layout.equalise",
-    ...ofWindow,
-    access: "operate",
-    affects: "window",
+    ...changesWindow,
+    subject: "window",
     summary: "Give the panes of a window equal shares",
     input: v.object({
       around: optional(v.boolean(), "only the row or column of the target", false),
@@ -217,9 +213,8 @@ export const windowOperations = [
   }),
   operation({
     name: "layout.rotate",
-    ...ofWindow,
-    access: "operate",
-    affects: "window",
+    ...changesWindow,
+    subject: "window",
     summary: "Move every pane of a window to the next place",
     input: v.object({ backwards: optional(v.boolean(), "in the other direction", false) }),
     output: ArrangementSchema,
