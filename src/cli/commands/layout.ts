@@ -6,7 +6,7 @@ import { layoutPresetNames } from "../../protocol/layout-presets.ts";
 import { UsageError } from "../arguments.ts";
 import { warn } from "../instance.ts";
 import { printResult, sayLayout } from "../panes/output.ts";
-import { atTarget, wordsOf } from "../panes/target.ts";
+import { atTarget, changeCall, wordsOf } from "../panes/target.ts";
 import { print, printJson, printText } from "../print.ts";
 import type { SessionClient } from "../session/client.ts";
 
@@ -49,6 +49,7 @@ async function runAction(
   command: Command,
 ): Promise<void> {
   const { json } = options;
+  const change = changeCall((target, call) => atTarget(command, target, call), json);
   switch (action) {
     case "get":
       return atTarget(command, wordsOf(action, words).target, (session) => get(session, options));
@@ -66,20 +67,13 @@ async function runAction(
       if (preset === undefined) {
         throw new UsageError(`unknown layout '${rest[0]}'`, `Use ${layoutPresetNames.join(", ")} or next.`);
       }
-      return printResult(await atTarget(command, target, (session) => session.call("layout.preset", { preset })), json);
+      return change(target, "layout.preset", { preset });
     }
     case "equalise":
-      return printResult(
-        await atTarget(command, wordsOf(action, words).target, (session) => session.call("layout.equalise", {})),
-        json,
-      );
+      return change(wordsOf(action, words).target, "layout.equalise", {});
     case "rotate": {
       const backwards = options.backwards === true;
-      const { target } = wordsOf(action, words);
-      return printResult(
-        await atTarget(command, target, (session) => session.call("layout.rotate", { backwards })),
-        json,
-      );
+      return change(wordsOf(action, words).target, "layout.rotate", { backwards });
     }
   }
 }

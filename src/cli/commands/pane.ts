@@ -15,7 +15,7 @@ import {
   type Side,
   sides,
 } from "../panes/options.ts";
-import { endedText, paneTable, printChange, printResult } from "../panes/output.ts";
+import { endedText, paneTable, printChange } from "../panes/output.ts";
 import { type ParsedArguments, paneAction, wordsOf } from "../panes/target.ts";
 import { print, printJson, printText } from "../print.ts";
 import { onOff } from "./window.ts";
@@ -71,7 +71,7 @@ export function register(program: Command): void {
 
 async function runAction(
   action: Action,
-  { words, after, options, withSession }: ParsedArguments<PaneOptions>,
+  { words, after, options, withSession, change }: ParsedArguments<PaneOptions>,
 ): Promise<void> {
   const { json } = options;
   switch (action) {
@@ -87,27 +87,18 @@ async function runAction(
     }
     case "select": {
       const { target } = wordsOf(action, words);
-      return printResult(
-        await withSession(target, (session) => session.call("pane.select", selectTargetOf(options.to))),
-        json,
-      );
+      return change(target, "pane.select", selectTargetOf(options.to));
     }
     case "resize": {
       const { target } = wordsOf(action, words);
       const input = resizing(options);
-      return printResult(await withSession(target, (session) => session.call("pane.resize", input)), json);
+      return change(target, "pane.resize", input);
     }
     case "zoom":
-      return printResult(
-        await withSession(wordsOf(action, words).target, (session) => session.call("pane.zoom", {})),
-        json,
-      );
+      return change(wordsOf(action, words).target, "pane.zoom", {});
     case "swap": {
       const { target, rest } = wordsOf(action, words, ["the other pane"]);
-      return printResult(
-        await withSession(target, (session) => session.call("pane.swap", { with: rest[0] ?? "" })),
-        json,
-      );
+      return change(target, "pane.swap", { with: rest[0] ?? "" });
     }
     case "move": {
       const { to, direction, size, focus } = options;
@@ -133,20 +124,17 @@ async function runAction(
           : action === "tile"
             ? { on: false }
             : { hidden: action === "hide" };
-      return printResult(
-        await withSession(wordsOf(action, words).target, (session) => session.call("pane.float", input)),
-        json,
-      );
+      return change(wordsOf(action, words).target, "pane.float", input);
     }
     case "title": {
       const { target, rest } = wordsOf(action, words, ["a text"]);
       const title = rest[0] === "" ? null : (rest[0] ?? null);
-      return printResult(await withSession(target, (session) => session.call("pane.update", { title })), json);
+      return change(target, "pane.update", { title });
     }
     case "keep": {
       const { target, rest } = wordsOf(action, words, ["on or off"]);
       const input = { keep_after_exit: onOff(rest[0]) };
-      return printResult(await withSession(target, (session) => session.call("pane.update", input)), json);
+      return change(target, "pane.update", input);
     }
     case "respawn": {
       const started: ProgramOptions = defined({ cwd: options.cwd });

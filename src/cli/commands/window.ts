@@ -3,7 +3,7 @@ import { Argument, type Command, Option } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { addProgramOptions, type ProgramOptions, programOf } from "../panes/options.ts";
-import { endedText, printChange, printResult, windowTable } from "../panes/output.ts";
+import { endedText, printChange, windowTable } from "../panes/output.ts";
 import { type ParsedArguments, paneAction, wordsOf } from "../panes/target.ts";
 import { print, printJson, printText } from "../print.ts";
 
@@ -46,7 +46,7 @@ export function register(program: Command): void {
 
 async function runAction(
   action: Action,
-  { words, after, options, withSession }: ParsedArguments<WindowOptions>,
+  { words, after, options, withSession, change }: ParsedArguments<WindowOptions>,
 ): Promise<void> {
   const { json } = options;
   switch (action) {
@@ -75,17 +75,11 @@ async function runAction(
       const way = ways.find((each) => each === to);
       if (to !== undefined && way === undefined) throw new UsageError(`'${to}' is not one of ${ways.join(", ")}`);
       const input = defined({ to: way });
-      return printResult(
-        await withSession(wordsOf(action, words).target, (session) => session.call("window.select", input)),
-        json,
-      );
+      return change(wordsOf(action, words).target, "window.select", input);
     }
     case "rename": {
       const { target, rest } = wordsOf(action, words, ["a name"]);
-      return printResult(
-        await withSession(target, (session) => session.call("window.update", { name: rest[0] ?? null })),
-        json,
-      );
+      return change(target, "window.update", { name: rest[0] ?? null });
     }
     case "move": {
       if (options.to !== undefined)
@@ -95,26 +89,20 @@ async function runAction(
         );
       const { target, rest } = wordsOf(action, words, ["a number, a session, or session:number"]);
       const input = { to: rest[0] ?? null, focus: options.focus === true };
-      return printResult(await withSession(target, (session) => session.call("window.move", input)), json);
+      return change(target, "window.move", input);
     }
     case "swap": {
       const { target, rest } = wordsOf(action, words, ["the other window"]);
-      return printResult(
-        await withSession(target, (session) => session.call("window.swap", { with: rest[0] ?? "" })),
-        json,
-      );
+      return change(target, "window.swap", { with: rest[0] ?? "" });
     }
     case "floats": {
       const { target, rest } = wordsOf(action, words, ["on or off"]);
-      return printResult(
-        await withSession(target, (session) => session.call("window.floats", { shown: onOff(rest[0]) })),
-        json,
-      );
+      return change(target, "window.floats", { shown: onOff(rest[0]) });
     }
     case "synchronize": {
       const { target, rest } = wordsOf(action, words, ["on or off"]);
       const input = { synchronized: onOff(rest[0]) };
-      return printResult(await withSession(target, (session) => session.call("window.update", input)), json);
+      return change(target, "window.update", input);
     }
   }
 }
