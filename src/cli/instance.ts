@@ -1,21 +1,14 @@
 /** The instance that flags and environment name, its settings, and warnings about them. */
 import type { Command } from "commander";
-import { type Instance, resolveInstance } from "../instance/paths.ts";
+import { type Instance, type InstanceFlags, resolveInstance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { LoadedSettings, SettingSources } from "../settings/settings.ts";
 import { UsageError } from "./arguments.ts";
 import { complain } from "./print.ts";
 
-/** Flags that every command takes, before or after its name. */
-interface GlobalFlags {
-  readonly serverName?: string;
-  readonly socket?: string;
-  readonly config?: string;
-}
-
 /** @throws UsageError when flags or environment name no valid instance */
 export function instanceOf(command: Command): Instance {
-  const { serverName, socket, config } = command.optsWithGlobals<GlobalFlags>();
+  const { serverName, socket, config } = command.optsWithGlobals<InstanceFlags>();
   try {
     return resolveInstance({ flags: { serverName, socket, config }, env: process.env });
   } catch (thrown) {

@@ -4,6 +4,7 @@
  * has an id and a deadline there: after a lost connection it is repeated, and executed once (repeated-request.ts). A sent
  * request without an answer is then `outcome_unknown`, an unsent one `machine_unreachable`.
  */
+
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 import type { Access, Caller } from "../protocol/caller.ts";
 import { defined, present } from "../protocol/defined.ts";
@@ -11,6 +12,7 @@ import type { LinkHello, MachineHealth } from "../protocol/machines.ts";
 import { agentOfCaller } from "../protocol/owner.ts";
 import { shareOf } from "../protocol/shares.ts";
 import type { Dial } from "../wire/connection.ts";
+import type { CertificateStep } from "./certificate-step.ts";
 
 export interface LinkCallOptions {
   /** Target there, without the machine's name. */
@@ -63,11 +65,8 @@ export const CLOCK_MS = 5_000;
 export const UNDECIDED = "Either clock may be wrong: synchronize both with NTP";
 
 /** One step of the connection, for `wsh doctor`. */
-export interface LinkStep {
+export interface LinkStep extends CertificateStep {
   readonly step: string;
-  readonly ok: boolean;
-  readonly text: string;
-  readonly advice?: string;
 }
 
 export interface Link {

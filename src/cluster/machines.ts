@@ -4,7 +4,9 @@
  * over one of the fleet with the same name. The file is read again when it has changed, so that command line and
  * server agree; a link whose address has changed is closed.
  */
+
 import type { Instance } from "../instance/paths.ts";
+import type { ParsedInput } from "../operations/table.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Address, isAddress, localMachine, nameFrom, parseAddress } from "../protocol/machines.ts";
@@ -28,13 +30,6 @@ interface MachinesOptions {
   readonly instance: Instance;
   readonly ssh: SshProgram;
   readonly person?: SshOptions["person"];
-}
-
-interface NewMachine {
-  readonly address: string;
-  readonly name?: string | undefined;
-  readonly token?: string | undefined;
-  readonly ca?: string | undefined;
 }
 
 /** The part of a fleet that is used here. */
@@ -113,7 +108,7 @@ export class Machines {
    * @param own this server's name, which no other machine gets
    * @throws WshError invalid_address, invalid_machine_name, machine_conflict, invalid_request
    */
-  async add({ address, name, token, ca }: NewMachine, own: string): Promise<Link> {
+  async add({ address, name, token, ca }: ParsedInput<"servers.add">, own: string): Promise<Link> {
     const parsed = parseAddress(address);
     const machineName = name === undefined ? nameFrom(parsed) : checkMachineName(name);
     if (machineName === own || machineName === localMachine) {

@@ -1,4 +1,5 @@
 /** A command in the history, and as a line of a journal: types and the form of a line. Pure. */
+import type { HistoryCommand } from "../operations/history.ts";
 import { defined } from "../protocol/defined.ts";
 import { jsonOrNull } from "../protocol/json.ts";
 
@@ -7,22 +8,9 @@ export const MAX_COMMAND = 16 * 1024;
 /** Maximum stored output of a command, in UTF-16 units. */
 export const MAX_OUTPUT = 64 * 1024;
 
-/** The origin of a command: a person who typed it, a caller of exec or run, or an imported history. */
-const historyActors = ["person", "agent", "import"] as const;
+const historyActors = ["person", "agent", "import"] as const satisfies readonly HistoryCommand["by"][];
 
-export interface HistoryRecord {
-  readonly command: string;
-  readonly cwd: string | null;
-  /** Unix time in ms; null in imported histories without it. */
-  readonly started_at: number | null;
-  readonly duration_ms: number | null;
-  readonly exit_code: number | null;
-  readonly signal: string | null;
-  readonly session: string | null;
-  readonly session_id: string | null;
-  readonly pane_id: string | null;
-  readonly shell: string | null;
-  readonly by: (typeof historyActors)[number];
+export interface HistoryRecord extends Readonly<Omit<HistoryCommand, "id" | "server" | "output">> {
   /** Output, cut to head and tail. */
   readonly output: string | null;
 }

@@ -56,7 +56,8 @@ export interface Instance {
   readonly configNamed: boolean;
 }
 
-interface InstanceFlags {
+/** Flags that every command takes, before or after its name. */
+export interface InstanceFlags {
   /** -L, --server-name */
   readonly serverName?: string | undefined;
   /** --socket DIR/NAME.http.sock */

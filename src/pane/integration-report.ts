@@ -1,15 +1,10 @@
 /** Whether the shell of a pane reports where commands begin and end, and if not, why. */
+import type { Status } from "../protocol/commands.ts";
 import { shellKind } from "../shell/plan.ts";
 import type { Commands } from "./commands/commands.ts";
 import type { PaneShell } from "./types.ts";
 
-export interface IntegrationReport {
-  readonly active: boolean;
-  readonly shell: string | null;
-  readonly reason?: string;
-}
-
-export function integrationReport({ kind, integration }: PaneShell, commands: Commands): IntegrationReport {
+export function integrationReport({ kind, integration }: PaneShell, commands: Commands): Status["shell_integration"] {
   const shell = kind === "other" ? null : kind;
   if (!integration.active) return { active: false, shell, reason: integration.reason };
   const { log, replacedBy, inactiveReason, child } = commands;

@@ -26,7 +26,7 @@ import { Commands } from "./commands/commands.ts";
 import type { CommandsPort } from "./commands/commands-port.ts";
 import { createExecTarget } from "./exec-target.ts";
 import { guardSink } from "./guarded-sink.ts";
-import { type IntegrationReport, integrationReport } from "./integration-report.ts";
+import { integrationReport } from "./integration-report.ts";
 import { PaneLifetime } from "./lifetime.ts";
 import { type OutputHold, Program } from "./program.ts";
 import { echoesInput, QueryAnswers } from "./query-answers.ts";
@@ -311,7 +311,7 @@ export class Pane {
   }
 
   /** Whether the shell reports where commands begin and end, and if not, why. */
-  integration(): IntegrationReport {
+  integration(): ReturnType<typeof integrationReport> {
     return integrationReport(this.options.shell, this.commands);
   }
 

@@ -157,6 +157,7 @@ const ViewerInfoSchema = v.object({
   access: described(v.picklist(["observe", "operate"]), "whether it may type"),
   since: described(v.number(), "Unix time in ms"),
 });
+export type ViewerInfo = v.InferOutput<typeof ViewerInfoSchema>;
 
 export const SessionInfoSchema = v.object({
   /** `@s3`: a target that outlives the name. For a process that does not report it, the pane's id. */
@@ -327,6 +328,7 @@ export const UpdateSessionSchema = v.object({
   remove_tags: v.optional(TagsSchema, []),
   private: optional(v.boolean(), "whether nothing of the session is kept on disk"),
 });
+export type UpdateSession = v.InferOutput<typeof UpdateSessionSchema>;
 
 /** Reason for a session's end. */
 export const EndReasonSchema = v.picklist([

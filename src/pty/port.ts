@@ -4,6 +4,7 @@
  * Flow control is part of the port: the adapter delivers at most QUANTUM_BYTES that were not acknowledged; past that it
  * does not read, the kernel's buffer fills and the child blocks in write(2), as on a slow terminal. Nothing is lost.
  */
+import type { LineFlags } from "../platform/termios.ts";
 
 /** Unacknowledged output that an adapter may have delivered. Large enough to keep a parser busy for ~10 ms. */
 export const QUANTUM_BYTES = 256 * 1024;
@@ -48,12 +49,7 @@ export interface PtyEvents {
 }
 
 /** Line discipline flags that show what a quiet program waits for; null when the adapter or system hides them. */
-export interface PtyFlags {
-  readonly canonical: boolean;
-  readonly echo: boolean;
-  /** Each LF that the program writes becomes CR LF. */
-  readonly addsCr?: boolean;
-}
+export type PtyFlags = LineFlags;
 
 /** Whether typed text must stay hidden, usually a password: the program reads lines and echoes none. */
 export function hidesTypedText(flags: PtyFlags | null): boolean {

@@ -14,7 +14,7 @@ import type { Hook } from "../protocol/hooks.ts";
 import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
 import { PORT_VARIABLE } from "../protocol/port-variable.ts";
-import type { SessionEnding, SessionInfo, SessionState, WindowInfo } from "../protocol/session.ts";
+import type { SessionEnding, SessionInfo, SessionState, UpdateSession, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 import { hidesTypedText, type PtyExit } from "../pty/port.ts";
@@ -343,12 +343,7 @@ export class Session<P extends PaneRef = PaneRef> {
    * Renames and changes tags, all or nothing: everything is checked before anything changes.
    * @throws WshError invalid_session_name, invalid_tag, session_name_conflict
    */
-  async update(change: {
-    name?: string | undefined;
-    add_tags: readonly string[];
-    remove_tags: readonly string[];
-    private?: boolean | undefined;
-  }): Promise<void> {
+  async update(change: UpdateSession): Promise<void> {
     const adding = normalizeTags(change.add_tags).filter((tag) => !this.tagSet.has(tag));
     const removing = [...new Set(change.remove_tags)].filter((tag) => this.tagSet.has(tag));
     const { name } = change;

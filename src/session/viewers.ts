@@ -10,6 +10,7 @@
 import type { NotificationSupport } from "../protocol/attention.ts";
 import type { Acting } from "../protocol/caller.ts";
 import type { CopyModeInput } from "../protocol/copy-mode.ts";
+import type { ViewerInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 
 /** A view that another program opens at a terminal. */
@@ -137,12 +138,10 @@ export class Viewers {
   }
 
   /** Viewers in pages, in the form for lists. */
-  get pages(): { readonly name: string; readonly access: "observe" | "operate"; readonly since: number }[] {
-    return this.all.flatMap(({ page, readOnly, since }) => {
-      return page === null
-        ? []
-        : [{ name: page, access: readOnly ? ("observe" as const) : ("operate" as const), since }];
-    });
+  get pages(): ViewerInfo[] {
+    return this.all.flatMap(({ page, readOnly, since }): ViewerInfo[] =>
+      page === null ? [] : [{ name: page, access: readOnly ? "observe" : "operate", since }],
+    );
   }
 
   /** Number of terminals at which a person can type. */

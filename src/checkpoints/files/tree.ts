@@ -26,19 +26,11 @@ const StoredSchema = v.object({
   nofile: v.nullable(v.number()),
 });
 
-export interface StoredLayout {
-  readonly host: number;
-  readonly session: number;
-  readonly name: string;
+export interface StoredLayout
+  extends Readonly<Omit<v.InferOutput<typeof StoredSchema>, "version" | "tags" | "elements" | "windows">> {
   readonly tags: readonly string[];
-  readonly private: boolean;
-  readonly created_at: number;
-  readonly rows: number;
-  readonly cols: number;
   readonly elements: ElementState;
   readonly windows: Windows;
-  readonly env: Readonly<Record<string, string>>;
-  readonly nofile: number | null;
 }
 
 /** The session in the form that `parseTree` reads. */

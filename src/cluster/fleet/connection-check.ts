@@ -2,6 +2,7 @@
  * Checks the connection to a fleet's servers step by step, from scratch, for `wsh doctor`: the step that fails, and
  * advice.
  */
+
 import net from "node:net";
 import * as v from "valibot";
 import { defined } from "../../protocol/defined.ts";
@@ -11,6 +12,7 @@ import { BeatSchema } from "../../protocol/fleet-messages.ts";
 import { everyBeat, serviceSubject } from "../../protocol/fleet-subjects.ts";
 import { plainHost } from "../../protocol/machines.ts";
 import { rolePermissions } from "../authority/permissions.ts";
+import type { CertificateStep } from "../certificate-step.ts";
 import { certificateStep } from "../certificate-step.ts";
 import { CLOCK_MS, type LinkStep, UNDECIDED } from "../link.ts";
 import { connectAs, identityOf } from "./connection.ts";
@@ -186,14 +188,11 @@ function keepOffset(offsets: Map<string, number>, message: { readonly subject: s
   if (beat.success) offsets.set(message.subject.split(".").at(-1) ?? "", beat.output.at - Date.now());
 }
 
-interface ReachedServer {
+/** `ok`: the answer came from the expected server. */
+interface ReachedServer extends CertificateStep {
   readonly server: string;
   /** Time to connect, in ms; null: the server does not answer. */
   readonly reached: number | null;
-  /** Whether the answer came from the expected server. */
-  readonly ok: boolean;
-  readonly text: string;
-  readonly advice?: string;
 }
 
 /** A NATS server greets unencrypted and then requires TLS; a WebSocket begins with TLS. */

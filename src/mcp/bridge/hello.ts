@@ -1,5 +1,6 @@
 /** The bridge's first message: the agent's directory, with the part of its environment that the server reads. Pure. */
-import { type ClientHello, MAX_HELLO_BYTES } from "../socket/hello.ts";
+import { MAX_HELLO_BYTES } from "../socket/hello.ts";
+import type { ClientHello } from "../socket/listener.ts";
 
 type Environment = Readonly<Record<string, string>>;
 

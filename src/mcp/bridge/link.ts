@@ -11,7 +11,8 @@ import { isRequestId } from "../../wire/lines.ts";
 import { Outbox } from "../../wire/outbox.ts";
 import { patience } from "../../wire/patience.ts";
 import { Wire } from "../../wire/socket.ts";
-import { type ClientHello, MESSAGE_START } from "../socket/hello.ts";
+import { MESSAGE_START } from "../socket/hello.ts";
+import type { ClientHello } from "../socket/listener.ts";
 import type { RequestId } from "./open-requests.ts";
 
 /** Longest message of a server, in bytes: the largest result twice, as text and structured content, plus a margin. */

@@ -4,8 +4,6 @@
  * MESSAGE_START).
  */
 
-import type { ToolSet } from "../tools/tool-sets.ts";
-
 export const MCP_SOCKET_VERSION = 1;
 
 /**
@@ -18,20 +16,6 @@ export const MESSAGE_START = '{"jsonrpc":"2.0","id":';
 export const MAX_LINE_BYTES = 10 * 1024 * 1024;
 /** Longest hello, in bytes: an environment may be large. */
 export const MAX_HELLO_BYTES = 1024 * 1024;
-
-/** The client's first message. */
-export interface ClientHello {
-  readonly wsh_mcp: typeof MCP_SOCKET_VERSION;
-  readonly version: string;
-  /** The agent's directory and environment, for programs that it starts. */
-  readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly tools?: ToolSet;
-  readonly session?: string;
-  /** The AI agent among the client's ancestors, if it is known. */
-  readonly agent?: string;
-  readonly read_only?: boolean;
-}
 
 /** The server's answer; `{"error":{code,message,hint}}` instead when it refuses. */
 export interface ServerHello {

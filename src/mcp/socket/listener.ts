@@ -19,13 +19,17 @@ import { MAX_HELLO_BYTES, MCP_SOCKET_VERSION, type ServerHello } from "./hello.t
 const ClientHelloSchema = v.object({
   wsh_mcp: v.literal(MCP_SOCKET_VERSION),
   version: v.string(),
-  cwd: v.optional(v.string()),
-  env: v.optional(v.record(v.string(), v.string())),
+  /** The agent's directory and environment, for programs that it starts. */
+  cwd: v.exactOptional(v.string()),
+  env: v.exactOptional(v.record(v.string(), v.string())),
   tools: v.optional(v.picklist(toolSets), "all"),
   session: v.optional(v.string()),
+  /** The AI agent among the client's ancestors, if it is known. */
   agent: v.optional(v.string()),
   read_only: v.optional(v.boolean(), false),
 });
+/** The client's first message. */
+export type ClientHello = v.InferInput<typeof ClientHelloSchema>;
 
 interface McpSocketOptions {
   /** Loads the conversation's code; called for every connection. */

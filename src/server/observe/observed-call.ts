@@ -2,20 +2,14 @@
  * Observes every call over any transport: its operation, result and duration. The call itself is unchanged. Observers
  * must be quick and must not throw.
  */
+import type { AuditRecord } from "../../log/audit/audit-log.ts";
 import { withOutcome } from "../../log/audit/outcome.ts";
 import type { Call, CallContext, ReachedSession } from "../../operations/call.ts";
 import { defined } from "../../protocol/defined.ts";
 
-export interface CallRecord {
-  readonly operation: string;
-  readonly input: unknown;
+export interface CallRecord extends Omit<AuditRecord, "left_out"> {
   readonly context: CallContext & { readonly session?: string };
   readonly reached?: ReachedSession;
-  /** Error code, or "ok". */
-  readonly result: string;
-  readonly ms: number;
-  /** Digest of input typed over a connection, instead of `input`. */
-  readonly typed?: { readonly bytes: number; readonly hmac: string };
 }
 
 export function recorded(call: Call, sinks: readonly ((record: CallRecord) => void)[]): Call {

@@ -27,14 +27,7 @@ import { paneTerminal } from "./pane-terminal.ts";
 import { ViewLink } from "./view-link.ts";
 import { openView } from "./view-pane.ts";
 
-interface PanePlacement {
-  readonly direction: "left" | "right" | "up" | "down";
-  readonly whole: boolean;
-  readonly focus: boolean;
-  readonly cells?: number | undefined;
-  readonly percent?: number | undefined;
-  readonly float?: FloatChange | undefined;
-}
+type PanePlacement = Omit<v.InferOutput<typeof AdoptSchema>, keyof SentPane>;
 
 /** Longest wait for the session that receives panes, in ms: it may be stopped, and changes here wait for it. */
 const MAX_RECIPIENT_MS = 10_000;

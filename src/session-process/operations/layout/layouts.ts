@@ -1,9 +1,10 @@
 /** Operations on the layout of a window as a whole. */
+
 import type { Handlers } from "../../../endpoint/operations/context.ts";
-import type { OperationNameOf } from "../../../operations/table.ts";
+import type { OperationNameOf, ParsedInput } from "../../../operations/table.ts";
 import { defined, present } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
-import { countPanes, type FloatLeaf, type LayoutTree, type PaneProgram } from "../../../protocol/layout.ts";
+import { countPanes, type LayoutTree, type PaneProgram } from "../../../protocol/layout.ts";
 import { paneNumber, windowId } from "../../../protocol/names.ts";
 import type { Size } from "../../../protocol/size.ts";
 import { placePanes } from "../../../session/layout/cells.ts";
@@ -80,14 +81,8 @@ function floatsIn({ floats = [] }: WindowEntry, panes: Windows["panes"]): { floa
   };
 }
 
-interface RequestedLayout {
-  /** Absent: the existing ones, unless the tree contains them. */
-  readonly floats?: readonly FloatLeaf[] | undefined;
-  readonly tree?: LayoutTree | undefined;
-  readonly tmux?: string | undefined;
-  readonly close_others: boolean;
-  readonly focus: boolean;
-}
+/** `floats` absent: the existing ones, unless the tree contains them. */
+type RequestedLayout = ParsedInput<"layout.set">;
 
 /** Checks the whole layout, starts its new panes, then arranges the window; on failure, ends the started ones. */
 async function setLayout(call: LayoutCall, layout: RequestedLayout) {
