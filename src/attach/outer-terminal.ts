@@ -9,10 +9,10 @@ import type { ByteReader } from "../platform/byte-reader.ts";
 import { windowPixels } from "../platform/descriptors.ts";
 import { platform } from "../platform/platform.ts";
 import { type RawMode, rawMode } from "../platform/raw-mode.ts";
-import { TerminalOutput } from "../platform/terminal-writer.ts";
 import type { PersonDevice } from "../protocol/attach.ts";
 import type { LastingChange } from "../protocol/lasting-changes.ts";
 import type { Size } from "../protocol/size.ts";
+import { TerminalOutput } from "../wire/terminal-output.ts";
 import {
   capsFromEnvironment,
   removeImages,

@@ -16,8 +16,8 @@ import tty from "node:tty";
 import type { ByteReader } from "../../platform/byte-reader.ts";
 import { platform } from "../../platform/platform.ts";
 import type { TerminalHolder } from "../../platform/port.ts";
-import { TerminalOutput } from "../../platform/terminal-writer.ts";
 import type { PersonDevice } from "../../protocol/attach.ts";
+import { TerminalOutput } from "../../wire/terminal-output.ts";
 import { SignalledInput } from "./signalled-input.ts";
 
 /** Interval between checks of the terminal's owner during heavy output, in ms: one check takes 4 µs (measured). */

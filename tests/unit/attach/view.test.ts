@@ -15,12 +15,12 @@ import { SessionView } from "../../../src/attach/view.ts";
 import { parsePrefix } from "../../../src/keys/prefix.ts";
 import { KeyReader } from "../../../src/keys/reader.ts";
 import { KeyTables } from "../../../src/keys/tables.ts";
-import { TerminalOutput } from "../../../src/platform/terminal-writer.ts";
 import { type Frame, initialFrameModes } from "../../../src/protocol/frame.ts";
 import { encodeFrame } from "../../../src/protocol/frame-codec.ts";
 import { plainStyle } from "../../../src/protocol/grid.ts";
 import { messageTypes } from "../../../src/protocol/messages.ts";
 import { decodeSixel } from "../../../src/terminal/pictures/sixel.ts";
+import { TerminalOutput } from "../../../src/wire/terminal-output.ts";
 import { until } from "../../support/until.ts";
 
 const size = { rows: 3, cols: 20 };

@@ -6,6 +6,7 @@
  */
 import fs from "node:fs";
 import { errorCode } from "../base/errno.ts";
+import { Outbox } from "./outbox.ts";
 
 /** Pause before the first retry when the terminal takes nothing, in ms: it empties its 4 to 64 KB faster than that. */
 const FIRST_RETRY_MS = 1;
@@ -13,8 +14,7 @@ const FIRST_RETRY_MS = 1;
 const LONGEST_RETRY_MS = 32;
 
 export class TerminalOutput {
-  private queue: Uint8Array[] = [];
-  private bytes = 0;
+  private readonly outbox = new Outbox((bytes) => this.take(bytes));
   private retry: Timer | null = null;
   private pauseMs = FIRST_RETRY_MS;
   private gone = false;
@@ -26,28 +26,21 @@ export class TerminalOutput {
 
   /** Number of queued bytes. */
   get pending(): number {
-    return this.bytes;
+    return this.outbox.pending;
   }
 
   write(bytes: Uint8Array): void {
-    if (this.gone || bytes.length === 0) return;
-    if (this.bytes > 0) {
-      this.queue.push(bytes);
-      this.bytes += bytes.length;
-      return;
-    }
-    const taken = this.take(bytes);
-    if (taken === bytes.length || this.gone) return;
-    this.queue = [bytes.subarray(taken)];
-    this.bytes = bytes.length - taken;
-    this.retryLater();
+    if (this.gone) return;
+    this.outbox.write(bytes);
+    if (this.gone) this.onGone();
+    else if (this.pending > 0) this.retryLater();
   }
 
   /** Resolves when the queue is empty, or after `ms`. */
   async emptied(ms: number): Promise<void> {
     const deadline = performance.now() + ms;
     let pauseMs = FIRST_RETRY_MS;
-    while (this.bytes > 0 && !this.gone && performance.now() < deadline) {
+    while (this.pending > 0 && !this.gone && performance.now() < deadline) {
       await Bun.sleep(pauseMs);
       pauseMs = Math.min(pauseMs * 2, LONGEST_RETRY_MS);
     }
@@ -55,36 +48,24 @@ export class TerminalOutput {
 
   /** Discards the queue, if the terminal does not take it in time at the end. */
   discard(): void {
-    if (this.retry !== null) clearTimeout(this.retry);
+    clearTimeout(this.retry ?? undefined);
     this.retry = null;
-    this.queue = [];
-    this.bytes = 0;
+    this.outbox.clear();
   }
 
   private retryLater(): void {
-    this.retry = setTimeout(() => this.drain(), this.pauseMs);
+    this.retry ??= setTimeout(() => this.drain(), this.pauseMs);
   }
 
   private drain(): void {
     this.retry = null;
-    let first = this.queue[0];
-    let progress = false;
-    while (first !== undefined) {
-      const taken = this.take(first);
-      if (this.gone) return;
-      progress ||= taken > 0;
-      this.bytes -= taken;
-      if (taken < first.length) {
-        this.queue[0] = first.subarray(taken);
-        this.pauseMs = progress ? FIRST_RETRY_MS : Math.min(this.pauseMs * 2, LONGEST_RETRY_MS);
-        this.retryLater();
-        return;
-      }
-      this.queue.shift();
-      first = this.queue[0];
-    }
-    this.pauseMs = FIRST_RETRY_MS;
-    this.onDrain();
+    const before = this.pending;
+    const isEmpty = this.outbox.drain();
+    const hasProgress = this.pending < before;
+    this.pauseMs = hasProgress ? FIRST_RETRY_MS : Math.min(this.pauseMs * 2, LONGEST_RETRY_MS);
+    if (this.gone) this.onGone();
+    else if (isEmpty) this.onDrain();
+    else this.retryLater();
   }
 
   /** @returns how many bytes the terminal took */
@@ -93,12 +74,9 @@ export class TerminalOutput {
     try {
       while (taken < bytes.length) taken += fs.writeSync(this.fd, bytes, taken);
     } catch (error) {
-      if (errorCode(error) !== "EAGAIN") {
-        this.gone = true;
-        this.discard();
-        this.onGone();
-      }
+      if (errorCode(error) === "EAGAIN") return taken;
+      this.gone = true;
     }
-    return taken;
+    return bytes.length;
   }
 }
