@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { unpackInvitation } from "../../src/cluster/authority/invitation.ts";
+import { packInvitation, unpackInvitation } from "../../src/cluster/authority/invitation.ts";
 import { serverFiles } from "../../src/cluster/authority/server-config.ts";
 import { joinedFile } from "../../src/cluster/fleet/creds-file.ts";
 import type { Beat } from "../../src/protocol/fleet-messages.ts";
@@ -136,8 +136,7 @@ describe.skipIf(isMissing("openssl", "nats-server"))("a fleet", () => {
     authority = new Authority(join(me.dir, "fleet"));
     const { cert, key } = authority.sign();
     fleet = await TestFleet.start("--cert", cert, "--key", key, "--ca", authority.ca);
-    const word = (await fleet.invite("operate", "me")).split(" ").at(-1) ?? "";
-    await me.ok("fleet", "join", word);
+    await me.ok("fleet", "join", packInvitation(await fleet.invited("operate", "me")));
   });
   afterAll(async () => {
     await me[Symbol.asyncDispose]();
@@ -194,7 +193,7 @@ describe.skipIf(isMissing("openssl", "nats-server"))("a fleet", () => {
       { subject: "fleet credentials", state: "wrong", advice: expect.stringContaining("inaccessible to others") },
     ]);
     fs.chmodSync(file, 0o600);
-    fs.writeFileSync(file, unpackInvitation(await fleet.invite("operate", "brief", "--expires", "1s")));
+    fs.writeFileSync(file, await fleet.invited("operate", "brief", { expiresAt: Date.now() + 1_000 }));
     const ended = await until("they to end", async () => (await steps()).find(({ state }) => state === "wrong"));
     expect(ended).toMatchObject({
       ...{ subject: "fleet credentials", text: expect.stringContaining("'brief'") },

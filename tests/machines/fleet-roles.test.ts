@@ -30,7 +30,7 @@ let boot = "";
 beforeAll(async () => {
   if (testFleet !== test) return;
   fleet = await TestFleet.start();
-  m1 = await fleet.join("machine", "m1", "--tag", "gpu");
+  m1 = await fleet.join("machine", "m1", { tags: ["gpu"] });
   me = await fleet.join("operate", "me");
 });
 afterAll(async () => {

@@ -5,12 +5,21 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
-import { unpackInvitation } from "../../src/cluster/authority/invitation.ts";
+import { packInvitation } from "../../src/cluster/authority/invitation.ts";
+import { invite } from "../../src/cluster/authority/invite.ts";
 import { type Credentials, type FleetRole, parseCredentials } from "../../src/protocol/fleet.ts";
 import { freePorts } from "./free-ports.ts";
 import { pathOf } from "./programs.ts";
 import { until } from "./until.ts";
 import { Wsh } from "./wsh.ts";
+
+/** Options of `wsh fleet invite`. */
+interface Limits {
+  readonly tags?: readonly string[];
+  readonly wssOnly?: boolean;
+  /** Unix time in ms; null: never. */
+  readonly expiresAt?: number | null;
+}
 
 export class TestFleet implements AsyncDisposable {
   private readonly connections: NatsConnection[] = [];
@@ -60,22 +69,26 @@ export class TestFleet implements AsyncDisposable {
     this.server = null;
   }
 
-  /** The line that is printed for the invited machine. */
-  async invite(role: FleetRole, name: string, ...more: readonly string[]): Promise<string> {
-    const line = await this.maker.ok("fleet", "invite", "--dir", this.dir, "--role", role, "--name", name, ...more);
+  /** The line that `wsh fleet invite` prints for the invited machine. */
+  async invite(role: FleetRole, name: string): Promise<string> {
+    const line = await this.maker.ok("fleet", "invite", "--dir", this.dir, "--role", role, "--name", name);
     return line.trim();
   }
 
   /** An instance that has joined. */
-  async join(role: FleetRole, name: string, ...more: readonly string[]): Promise<Wsh> {
+  async join(role: FleetRole, name: string, limits: Limits = {}): Promise<Wsh> {
     const instance = new Wsh();
-    const word = (await this.invite(role, name, ...more)).split(" ").at(-1) ?? "";
-    await instance.ok("fleet", "join", word);
+    await instance.ok("fleet", "join", packInvitation(await this.invited(role, name, limits)));
     return instance;
   }
 
-  async credentials(role: FleetRole, name: string, ...more: readonly string[]): Promise<Credentials> {
-    return parseCredentials(unpackInvitation(await this.invite(role, name, ...more)));
+  async credentials(role: FleetRole, name: string): Promise<Credentials> {
+    return parseCredentials(await this.invited(role, name));
+  }
+
+  /** Text of the credentials of an invited machine or person, as `invite` packs it, without that command. */
+  invited(role: FleetRole, name: string, { tags = [], wssOnly = false, expiresAt = null }: Limits = {}) {
+    return invite(this.dir, { name, role, tags, wssOnly, expiresAt });
   }
 
   /** A raw NATS client with credentials that respects no conventions. */
