@@ -9,18 +9,20 @@ import { Wsh } from "../support/wsh.ts";
 /** Visible once a dialog takes keys. */
 const READY = /Esc dismisses/;
 
+interface TerminalSize {
+  readonly rows?: number;
+  readonly cols?: number;
+  readonly flags?: string[];
+}
+
 const wsh = new Wsh();
 let server: Awaited<ReturnType<Wsh["server"]>>;
 beforeAll(async () => {
   server = await wsh.server();
 });
-afterAll(() => wsh[Symbol.asyncDispose]());
 
-/** A separate session and its attached terminals. */
-async function scene(sizes: readonly { rows?: number; cols?: number; flags?: string[] }[] = [{}]) {
-  await wsh.session("s");
-  const terminals: EmulatorTerminal[] = [];
-  for (const size of sizes) terminals.push(await EmulatorTerminal.attach(wsh, "s", { ...size, seen: "$" }));
+/** Terminals at a session, and what asks there. */
+function sceneAt(session: string, terminals: readonly EmulatorTerminal[]) {
   const http = new Http({ unix: wsh.instance.httpSocket });
   return {
     wsh,
@@ -32,14 +34,47 @@ async function scene(sizes: readonly { rows?: number; cols?: number; flags?: str
       return first;
     },
     ask: async (question: Readonly<Record<string, unknown>>): Promise<AskResult> =>
-      http.expect(200, http.post("/sessions/s/ask", question)),
-    wait: async (ask_id: string | undefined): Promise<{ decided_by: string; ask?: AskResult }> =>
-      http.expect(200, http.post("/sessions/s/wait", { any_of: [{ type: "answer", ask_id }], max_wait_ms: 20_000 })),
+      http.expect(200, http.post(`/sessions/${session}/ask`, question)),
+    wait: async (ask_id: string | undefined): Promise<{ decided_by: string; ask?: AskResult }> => {
+      const input = { any_of: [{ type: "answer", ask_id }], max_wait_ms: 20_000 };
+      return http.expect(200, http.post(`/sessions/${session}/wait`, input));
+    },
+  };
+}
+
+async function terminalsAt(session: string, sizes: readonly TerminalSize[]): Promise<EmulatorTerminal[]> {
+  await wsh.session(session);
+  const terminals: EmulatorTerminal[] = [];
+  for (const size of sizes) terminals.push(await EmulatorTerminal.attach(wsh, session, { ...size, seen: "$" }));
+  return terminals;
+}
+
+/** A separate session and its attached terminals. */
+async function scene(sizes: readonly TerminalSize[] = [{}]) {
+  const terminals = await terminalsAt("s", sizes);
+  const { http } = sceneAt("s", terminals);
+  return Object.assign(sceneAt("s", terminals), {
     async [Symbol.asyncDispose]() {
       for (const each of terminals) await each[Symbol.asyncDispose]();
       if ((await http.get("/sessions/s")).status === 200) await http.kill("s");
     },
-  };
+  });
+}
+
+let usual: Promise<EmulatorTerminal[]> | null = null;
+afterAll(async () => {
+  await endUsual();
+  await wsh[Symbol.asyncDispose]();
+});
+async function endUsual(): Promise<void> {
+  for (const terminal of (await usual) ?? []) await terminal[Symbol.asyncDispose]();
+  usual = null;
+}
+
+/** The session and the terminal of tests that leave no question and no program there. */
+async function usualScene() {
+  usual ??= terminalsAt("usual", [{}]);
+  return sceneAt("usual", await usual);
 }
 
 /** Position of a text on the screen, as SGR mouse coordinates. */
@@ -66,7 +101,7 @@ describe("a question", () => {
   });
 
   test("is answered by a click: a choice, several, yes or no, a dismissal", async () => {
-    await using the = await scene();
+    const the = await usualScene();
     const { terminal } = the;
     const click = async (wanted: string): Promise<void> => {
       const at = placeOf(await terminal.sees((text) => READY.test(text) && text.includes(wanted)), wanted);
@@ -89,10 +124,10 @@ describe("a question", () => {
   });
 
   test("takes a text with corrections and a paste; y and n answer a yes or no, Escape dismisses", async () => {
-    await using the = await scene();
+    const the = await usualScene();
     const { terminal } = the;
     const text = the.ask({ question: "Branch?", default: "main" });
-    await terminal.sees(READY);
+    await terminal.sees((shown) => READY.test(shown) && shown.includes("Branch?"));
     terminal.type("\x15fix\x7fx\x1b[200~ it ü\r\n\x1b[201~");
     await terminal.sees("> fix it ü");
     terminal.type("\r");
@@ -146,16 +181,16 @@ describe("a question", () => {
   });
 
   test("queues behind another; ends when it expires, or when it is cancelled", async () => {
-    await using the = await scene();
-    const { terminal, wsh } = the;
+    const the = await usualScene();
+    const { terminal } = the;
     const first = the.ask({ question: "First?" });
-    await terminal.sees(READY);
+    await terminal.sees((text) => READY.test(text) && text.includes("First?"));
     const second = the.ask({ question: "Second?", max_wait_ms: 20_000 });
     await terminal.sees("(1 of 2)");
     terminal.type("one\r");
     expect(await first).toMatchObject({ answer: "one" });
     await terminal.sees("Second?");
-    const [open] = (await the.http.get("/sessions/s/ask")).body as { ask_id: string }[];
+    const [open] = (await the.http.get("/sessions/usual/ask")).body as { ask_id: string }[];
     await wsh.ok("ask", "--cancel", open?.ask_id ?? "");
     expect(await second).toMatchObject({ state: "closed", decided_by: "cancelled" });
     expect(await wsh.run("ask", "--cancel", open?.ask_id ?? "")).toMatchObject({ code: 1 });
@@ -226,8 +261,8 @@ describe("a question", () => {
   });
 
   test("is refused with the reason when it is invalid", async () => {
-    await using the = await scene();
-    const refuse = async (input: object): Promise<unknown> => (await the.http.post("/sessions/s/ask", input)).body;
+    const the = await usualScene();
+    const refuse = async (input: object): Promise<unknown> => (await the.http.post("/sessions/usual/ask", input)).body;
     expect(await refuse({ question: "?", kind: "choice" })).toMatchObject({
       error: { code: "invalid_request", field: "choices" },
     });
@@ -238,11 +273,11 @@ describe("a question", () => {
       error: { field: "default" },
     });
     expect(await refuse({ question: "?", kind: "secret" })).toMatchObject({ error: { code: "no_password_prompt" } });
-    expect((await the.http.post("/sessions/s/wait", { any_of: [{ type: "answer", ask_id: "x" }] })).body).toMatchObject(
-      {
-        error: { code: "question_not_found" },
-      },
-    );
+    expect(
+      (await the.http.post("/sessions/usual/wait", { any_of: [{ type: "answer", ask_id: "x" }] })).body,
+    ).toMatchObject({
+      error: { code: "question_not_found" },
+    });
   });
 });
 
@@ -260,17 +295,20 @@ describe("a dialog", () => {
   });
 
   test("covers a full-screen program, which is restored afterwards and gets no key", async () => {
-    await using the = await scene();
+    const the = await usualScene();
     const { terminal } = the;
-    terminal.type("printf 'l%s\\n' $(seq 1 200) | less\r");
+    await wsh.enter("usual", "printf 'l%s\\n' $(seq 1 200) | less");
     await terminal.sees(/^:$/m);
     const before = await terminal.rows();
     const asked = the.ask({ question: "Go on?", kind: "confirm" });
-    await terminal.sees(READY);
+    await terminal.sees((text) => READY.test(text) && text.includes("Go on?"));
     terminal.type("y");
     expect(await asked).toMatchObject({ answer: true });
     await terminal.sees((text) => !text.includes("Go on?"));
     expect(await terminal.rows()).toEqual(before);
+    // Not by the person, whose keys reach no program for a moment.
+    await wsh.type("usual", "q");
+    await wsh.prompt("usual");
   });
 
   test("stays over a flood, and can be answered there", async () => {
@@ -287,10 +325,10 @@ describe("a dialog", () => {
   });
 
   test("needs no colour, dims the cells that it covers, and shows no escape sequence of the question", async () => {
-    await using the = await scene();
+    const the = await usualScene();
     const { terminal } = the;
     const asked = the.ask({ question: "a\x1b[31mb\x1b]0;t\x07c\u202ed" });
-    expect(await terminal.sees(READY)).toContain("abcd");
+    await terminal.sees((text) => READY.test(text) && text.includes("abcd"));
     terminal.type("\r");
     expect(await asked).toMatchObject({ answer: "" });
   });
@@ -319,6 +357,9 @@ describe("a hand-over", () => {
 });
 
 describe("the command line", () => {
+  // It would find this terminal, too.
+  beforeAll(endUsual);
+
   test("asks at any terminal with a person, prints the answer, and exits by it", async () => {
     await using the = await scene();
     const { terminal, wsh } = the;

@@ -25,6 +25,18 @@ async function session(fields: Record<string, unknown> = {}): Promise<{ name: st
   return { name, id, ws: await gateway.ws(`/sessions/${name}/ws/json`) };
 }
 
+let usedShell: Promise<{ name: string }> | null = null;
+/** The same with a shell whose commands are known. */
+async function usedBash(): Promise<{ name: string; ws: TestSocket }> {
+  usedShell ??= (async () => {
+    const { name } = await session({ shell: "bash", env: {} });
+    await gateway.unix(`/sessions/${name}/wait`, { json: { any_of: ["prompt"] } });
+    return { name };
+  })();
+  const { name } = await usedShell;
+  return { name, ws: await gateway.ws(`/sessions/${name}/ws/json`) };
+}
+
 let used: Promise<{ name: string; id: string }> | null = null;
 /** A further WebSocket to a session that tests share which ask nothing of its earlier output and leave it at its prompt. */
 async function usedSession(): Promise<{ name: string; ws: TestSocket }> {
@@ -295,8 +307,7 @@ describe("events of a session", () => {
   });
 
   test("commands that start and finish, and output as text", async () => {
-    const { ws, name } = await session({ shell: "bash", env: {} });
-    await gateway.unix(`/sessions/${name}/wait`, { json: { any_of: ["prompt"] } });
+    const { ws } = await usedBash();
     await ws.call("subscribe", { events: ["commands", "chars"] });
     await ws.call("exec", { command: "echo grün; false" });
     const started = await ws.next("the start", is("command_started"));
@@ -313,8 +324,7 @@ describe("events of a session", () => {
   });
 
   test("a new subscription loses no event of the one that it replaces", async () => {
-    const { ws, name } = await session({ shell: "bash", env: {} });
-    await gateway.unix(`/sessions/${name}/wait`, { json: { any_of: ["prompt"] } });
+    const { ws, name } = await usedBash();
     let isOver = false;
     const subscribing = (async () => {
       while (!isOver) await ws.call("subscribe", { events: ["commands"] });
@@ -547,22 +557,20 @@ describe("ends", () => {
 });
 
 describe("the server's end", () => {
-  for (const [how, end] of [
-    ["SIGTERM", (own: Gateway) => own.end("SIGTERM")],
-    ["wsh stop", (own: Gateway) => own.ok("stop")],
-  ] as const) {
-    test(`by ${how} is reported to every client`, async () => {
-      await using own = await Gateway.start({ config: "kill_grace_ms = 300\n" });
-      await own.create({ name: "s" });
+  test("is reported to every client: by SIGTERM, after which the sessions stay, and by wsh stop", async () => {
+    await using own = new Gateway({ config: "kill_grace_ms = 300\n" });
+    for (const end of [() => own.end("SIGTERM"), () => own.ok("stop")]) {
+      await own.serve();
+      await own.create({ name: "s", if_exists: "attach" });
       const sockets = [
         await own.ws("/ws/json"),
         await own.ws("/sessions/s/ws/json"),
         await own.ws("/sessions/s/ws/raw"),
       ];
-      await end(own);
+      await end();
       for (const ws of sockets) expect(await ws.closed).toEqual({ code: 1000, reason: "server shutting down" });
-    });
-  }
+    }
+  });
 
   test("waits for a server-level WebSocket when the server is ephemeral", async () => {
     await using own = await Gateway.start({ args: ["--ephemeral"] });

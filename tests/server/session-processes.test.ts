@@ -206,18 +206,7 @@ describe("a session process that is stopped", () => {
     await until("the session to answer", async () => (await http.get("/sessions/hung/screen")).status === 200);
   });
 
-  test("is ended by wsh stop nevertheless", async () => {
-    await using wsh = new Wsh();
-    const hung = await wsh.session("hung");
-    await wsh.session("well");
-    await stopProcess(hostOf(hung.pid));
-    const { code, stderr } = await wsh.run("stop");
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/'hung'.*killed/) });
-    await until("everything to be gone", () => wsh.processes().length === 0);
-    expect(await wsh.list("--all")).toEqual([]);
-  });
-
-  test("and by wsh kill, with its programs; the others continue, and its name is free", async () => {
+  test("is ended by wsh kill, with its programs; the others continue, and its name is free; and by wsh stop", async () => {
     await using wsh = new Wsh();
     const hung = await wsh.session("hung");
     await wsh.session("well");
@@ -233,11 +222,15 @@ describe("a session process that is stopped", () => {
     });
     expect(await wsh.list("--all")).toMatchObject([{ name: "well", running: true }]);
     await until("its program to end", () => !fs.existsSync(`/proc/${hung.pid}`));
-    await wsh.session("hung");
+    const again = await wsh.session("hung");
+    await stopProcess(hostOf(again.pid));
+    const stopped = await wsh.run("stop");
+    expect(stopped).toMatchObject({ code: 0, stderr: expect.stringMatching(/'hung'.*killed/) });
+    await until("everything to be gone", () => wsh.processes().length === 0);
+    expect(await wsh.list("--all")).toEqual([]);
   });
 });
 
-/** Listens like a session process that speaks another version of the protocol. */
 /** Listens before its socket has this path: one that refuses, and has no lock, is taken for a dead process's. */
 async function listenAt(server: net.Server, path: string): Promise<void> {
   const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-t-"));
@@ -247,6 +240,7 @@ async function listenAt(server: net.Server, path: string): Promise<void> {
   fs.rmdirSync(dir);
 }
 
+/** Listens like a session process that speaks another version of the protocol. */
 async function foreignHost(path: string, version: number): Promise<net.Server> {
   const host = net.createServer((socket) => {
     const decoder = new MessageDecoder();
