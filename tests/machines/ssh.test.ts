@@ -20,6 +20,15 @@ function shared(): Promise<TwoMachines> {
 }
 afterAll(async () => (await usual)?.[Symbol.asyncDispose]());
 
+let lasting: Promise<unknown> | null = null;
+/** The same with the session `m1/lasting`, which tests leave at its prompt. */
+async function withSession(): Promise<TwoMachines> {
+  const machines = await shared();
+  lasting ??= machines.local.ok("new", "m1/lasting");
+  await lasting;
+  return machines;
+}
+
 withSsh("a machine is added, and its sessions are used as machine/session like local ones", async () => {
   const { local, remote } = await shared();
   await local.session("dev");
@@ -217,34 +226,31 @@ describe("obstacles on the remote machine", () => {
   );
 
   withSsh("a killed master leaves its socket, which disturbs nothing", async () => {
-    const machines = await shared();
+    const machines = await withSession();
     const { local } = machines;
-    await local.ok("new", "m1/master");
     for (let round = 0; round < 2; round++) {
       machines.killMaster();
-      expect((await local.run("exec", "m1/master", "--", "echo again")).stdout).toBe("again\n");
+      expect((await local.run("exec", "m1/lasting", "--", "echo again")).stdout).toBe("again\n");
     }
   });
 
   withSsh("its server was killed: the next command starts one, and the session is the same", async () => {
-    const { local, remote } = await shared();
-    await local.ok("new", "m1/kept");
-    await local.ok("exec", "m1/kept", "--", "x=kept");
+    const { local, remote } = await withSession();
+    await local.ok("exec", "m1/lasting", "--", "x=kept");
     await remote.killServer();
-    expect((await local.run("exec", "m1/kept", "--", "echo $x")).stdout).toBe("kept\n");
+    expect((await local.run("exec", "m1/lasting", "--", "echo $x")).stdout).toBe("kept\n");
   });
 });
 
 withSsh("a machine that does not answer keeps its sessions in the list, unchanged", async () => {
-  const machines = await shared();
+  const machines = await withSession();
   const { local, sshd } = machines;
-  await local.ok("new", "m1/far-away");
-  await local.ok("wait", "m1/far-away", "prompt");
+  await local.ok("wait", "m1/lasting", "prompt");
   await local.server();
   await local.ok("list", "--all-machines");
   const listed = async () => {
     const all = (await (await local.fetch("/sessions")).json()) as Record<string, unknown>[];
-    return all.find(({ name }) => name === "m1/far-away");
+    return all.find(({ name }) => name === "m1/lasting");
   };
   await until("the session at its prompt", async () => (await listed())?.state === "prompt");
   expect(await listed()).toMatchObject({ server: "m1" });
@@ -254,7 +260,7 @@ withSsh("a machine that does not answer keeps its sessions in the list, unchange
     const session = await listed();
     return session?.as_of === undefined ? null : session;
   });
-  expect(lost).toMatchObject({ name: "m1/far-away", state: "unresponsive" });
+  expect(lost).toMatchObject({ name: "m1/lasting", state: "unresponsive" });
   const { code, stdout, stderr } = await local.run("list", "--all-machines");
   expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining("unreachable: seen") });
   expect(stderr).toContain("machine 'm1' does not answer");
@@ -262,7 +268,7 @@ withSsh("a machine that does not answer keeps its sessions in the list, unchange
     const servers = (await (await local.fetch("/servers")).json()) as Record<string, unknown>[];
     return servers[1]?.hostname === "m1" && servers[1].health === "unreachable";
   });
-  const refused = await local.fetch("/sessions/m1%2Ffar-away/input", { method: "POST", body: "echo late\n" });
+  const refused = await local.fetch("/sessions/m1%2Flasting/input", { method: "POST", body: "echo late\n" });
   expect({ status: refused.status, body: await refused.json() }).toMatchObject({
     status: 503,
     body: { error: { code: "machine_unreachable" } },
@@ -270,30 +276,29 @@ withSsh("a machine that does not answer keeps its sessions in the list, unchange
   await sshd.again();
   // It is tried again at intervals that have grown meanwhile.
   await until("the machine to be back", async () => (await listed())?.state === "prompt", 3 * PATIENCE_MS);
-  expect(await local.ok("screen", "m1/far-away")).not.toContain("late");
+  expect(await local.ok("screen", "m1/lasting")).not.toContain("late");
 });
 
 withSsh(
   "what was sent to a server that is killed meanwhile is done once, and the next server gives its answer",
   async () => {
-    const { local, remote } = await shared();
+    const { local, remote } = await withSession();
     await local.ok("server", "--ensure", "--bind", "none");
-    await local.ok("new", "m1/runs");
     const log = join(remote.dir, "runs");
     const command = `echo run >>${log}; until [ -e ${log}.end ]; do sleep 0.1; done`;
     const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ command }) };
     for (let round = 1; round <= 3; round++) {
       fs.rmSync(`${log}.end`, { force: true });
       // Uses the connection of the next request once before.
-      expect((await local.fetch("/sessions/m1%2Fruns")).status).toBe(200);
-      const asked = local.fetch("/sessions/m1%2Fruns/exec", init);
+      expect((await local.fetch("/sessions/m1%2Flasting")).status).toBe(200);
+      const asked = local.fetch("/sessions/m1%2Flasting/exec", init);
       await until("the command to run", () => fs.existsSync(log) && lines(log) === round);
       await remote.killServer();
       fs.writeFileSync(`${log}.end`, "");
       const answer = await asked;
       expect({ status: answer.status, body: await answer.json() }).toMatchObject({
         status: 200,
-        body: { session: "m1/runs", state: "finished", exit_code: 0 },
+        body: { session: "m1/lasting", state: "finished", exit_code: 0 },
       });
       expect(lines(log)).toBe(round);
     }
@@ -301,17 +306,16 @@ withSsh(
 );
 
 withSsh("the login that stays open ends when the machine is removed, and with wsh stop", async () => {
-  const machines = await shared();
+  const machines = await withSession();
   const { local } = machines;
-  await local.ok("new", "m1/stays");
   expect(machines.masterPid()).not.toBeNull();
   await local.ok("stop");
   await until("the login to end", () => machines.masterPid() === null);
   await local.server();
-  expect((await local.fetch("/sessions/m1%2Fstays")).status).toBe(200);
+  expect((await local.fetch("/sessions/m1%2Flasting")).status).toBe(200);
   expect(machines.masterPid()).not.toBeNull();
   await local.ok("servers", "remove", "m1");
-  expect((await local.run("exec", "m1/stays", "--", "true")).stderr).toContain("no machine 'm1'");
+  expect((await local.run("exec", "m1/lasting", "--", "true")).stderr).toContain("no machine 'm1'");
   await until("the login to end", () => machines.masterPid() === null);
 });
 

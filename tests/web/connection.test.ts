@@ -111,20 +111,20 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
 
 browserTest("a page that follows leaves the session's size alone, one that fits sets it", async () => {
   await gateway.create({ name: "sized", rows: 33, cols: 111 });
-  const { page, shows } = await open(browser, gateway, "sized");
+  await show(browser, gateway, "sized");
   const size = async () => {
     const { rows, cols } = (await (await gateway.unix("/sessions/sized")).json()) as { rows: number; cols: number };
     return [rows, cols];
   };
   await until("the page's own size", async () => (await size())[1] !== 111);
-  await page.evaluate(() => {
-    localStorage.setItem("wsh.settings", JSON.stringify({ size: "follow" }));
-  });
+  const { page } = await browser.pageFor(gateway.origin);
+  await page.evaluateOnNewDocument(() => localStorage.setItem("wsh.settings", JSON.stringify({ size: "follow" })));
   await gateway.create({ name: "followed", rows: 33, cols: 111 });
-  await page.goto("about:blank");
   await page.goto(`${gateway.origin}/#t=${TOKEN}&session=followed`);
   await page.waitForSelector(".tile .dot.live");
-  await shows(/^\$/m);
+  const shows = (text: string) =>
+    page.waitForFunction((wanted) => document.querySelector(".screen")?.textContent?.includes(wanted), {}, text);
+  await shows("$");
   await page.waitForSelector(".terminal.focused");
   await page.keyboard.type("stty size\r");
   await shows("33 111");
@@ -385,7 +385,7 @@ browserTest("a screen reader finds the screen's lines and where it can go", asyn
 });
 
 browserTest(
-  "on a phone: a swipe looks back or scrolls a full-screen program; the prompt stays above the keyboard",
+  "on a phone: a swipe looks back or scrolls a full-screen program; the prompt stays above the keyboard, whose bar types; the list is a drawer",
   async () => {
     const file = `${gateway.dir}/swipes.bytes`;
     await Bun.write(file, "");
@@ -444,42 +444,41 @@ browserTest(
       await swipe(220, 60);
       return /^(\x1b\[B)+$/.test(await Bun.file(file).text());
     });
+
+    // The key bar types, and its Ctrl holds for the next key.
+    const typed = `${gateway.dir}/phone.bytes`;
+    await gateway.create({ name: "phone", command: `/bin/sh -c 'stty raw -echo; printf ready; exec cat > ${typed}'` });
+    await page.waitForSelector("[data-session=phone]");
+    await page.evaluate(() => {
+      location.hash = "session=phone";
+    });
+    // Before that the terminal would take the keys: Ctrl+C would end the program.
+    await page.waitForFunction(() => document.querySelector(".screen")?.textContent?.includes("ready"));
+    await page.tap(".pane");
+    await page.waitForSelector(".terminal.focused");
+    for (const label of ["Escape", "Up"]) await page.tap(`.key-bar [aria-label='${label}']`);
+    await page.tap(".key-bar button");
+    await page.waitForSelector(".key-bar [aria-pressed=true]");
+    await page.keyboard.press("c");
+    // A phone's keyboard reports no keys: only text and deletions.
+    await client.send("Input.insertText", { text: "x" });
+    await until("what was typed", async () =>
+      (
+        await Bun.file(typed)
+          .text()
+          .catch(() => "")
+      ).endsWith("x"),
+    );
+    expect(await Bun.file(typed).text()).toBe("\x1b\x1b[A\x03x");
+    // Two fingers apart: a larger font.
+    const fontSize = () => page.$eval(".grid", (grid) => Number.parseFloat(getComputedStyle(grid).fontSize));
+    const small = await fontSize();
+    const fingers = (apart: number) => [150, 150 + apart].map((x, id) => ({ x, y: 300, id }));
+    await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: fingers(60) });
+    await client.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: fingers(90) });
+    await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+    await until("a larger font", async () => (await fontSize()) > small);
+    await page.tap(".menu");
+    await page.waitForSelector(".drawer-open [data-session=phone]");
   },
 );
-
-browserTest("on a phone: the key bar types, Ctrl holds for the next key, the list is a drawer", async () => {
-  const file = `${gateway.dir}/phone.bytes`;
-  await gateway.create({ name: "phone", command: `/bin/sh -c 'stty raw -echo; printf ready; exec cat > ${file}'` });
-  const { page } = await browser.page();
-  await page.setViewport({ width: 390, height: 844, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
-  await page.goto(`${gateway.origin}/#t=${TOKEN}&session=phone`);
-  // Before that the terminal would take the keys: Ctrl+C would end the program.
-  await page.waitForFunction(() => document.querySelector(".screen")?.textContent?.includes("ready"));
-  await page.tap(".pane");
-  await page.waitForSelector(".terminal.focused");
-  for (const label of ["Escape", "Up"]) await page.tap(`.key-bar [aria-label='${label}']`);
-  await page.tap(".key-bar button");
-  await page.waitForSelector(".key-bar [aria-pressed=true]");
-  await page.keyboard.press("c");
-  const client = await page.createCDPSession();
-  // A phone's keyboard reports no keys: only text and deletions.
-  await client.send("Input.insertText", { text: "x" });
-  await until("what was typed", async () =>
-    (
-      await Bun.file(file)
-        .text()
-        .catch(() => "")
-    ).endsWith("x"),
-  );
-  expect(await Bun.file(file).text()).toBe("\x1b\x1b[A\x03x");
-  // Two fingers apart: a larger font.
-  const fontSize = () => page.$eval(".grid", (grid) => Number.parseFloat(getComputedStyle(grid).fontSize));
-  const small = await fontSize();
-  const fingers = (apart: number) => [150, 150 + apart].map((x, id) => ({ x, y: 300, id }));
-  await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: fingers(60) });
-  await client.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: fingers(90) });
-  await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
-  await until("a larger font", async () => (await fontSize()) > small);
-  await page.tap(".menu");
-  await page.waitForSelector(".drawer-open [data-session=phone]");
-});
