@@ -2,7 +2,7 @@
  * The costs of an agent: twelve tasks of a terminal, done by a scripted agent in few calls and little text, every fact read
  * from the tools' answers.
  */
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { makeTasks } from "../support/agent-tasks.ts";
@@ -40,8 +40,10 @@ for (const seed of SEEDS) {
   });
 }
 
+const mcp = new McpInstance();
+afterAll(() => mcp[Symbol.asyncDispose]());
+
 test("the text of a result is counted in UTF-8 bytes, errors too", async () => {
-  await using mcp = new McpInstance();
   const calls = new CountedCalls(await mcp.client());
   const { output } = await calls.must("wsh_exec", { command: "printf %s äöü" });
   const [good] = calls.calls;
@@ -55,7 +57,6 @@ test("the text of a result is counted in UTF-8 bytes, errors too", async () => {
 });
 
 test("the history comes in pages of bounded size, and commands return no pages", async () => {
-  await using mcp = new McpInstance();
   const client = await mcp.client();
   await call(client, "wsh_exec", {
     session: "m",
