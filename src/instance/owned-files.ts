@@ -3,9 +3,9 @@
  * there could impersonate us. Owner, mode and kind are checked before use; a symbolic link is refused.
  */
 import fs from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { errorCode } from "../base/errno.ts";
-import { readLink } from "../platform/readable.ts";
+import { namesIn, readLink } from "../platform/readable.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** Creates a directory 0700 if it is missing. Throws WshError when that fails or when it is not ours alone. */
@@ -28,13 +28,7 @@ export function ensureOwnDir(path: string): void {
 
 /** Whether a directory of ours is at the path. @throws WshError unsafe_path when something else is */
 export function checkOwnDir(path: string): boolean {
-  const stat = lstat(path);
-  if (stat === null) return false;
-  if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
-  if (!stat.isDirectory()) throw unsafe(path, "is not a directory");
-  if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
-  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is accessible to others (mode ${octal(stat.mode)})`);
-  return true;
+  return checkOwn(path, "directory");
 }
 
 /**
@@ -42,10 +36,14 @@ export function checkOwnDir(path: string): boolean {
  * another user's, or readable by others.
  */
 export function checkOwnFile(path: string): boolean {
+  return checkOwn(path, "file");
+}
+
+function checkOwn(path: string, kind: "directory" | "file"): boolean {
   const stat = lstat(path);
   if (stat === null) return false;
   if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
-  if (!stat.isFile()) throw unsafe(path, "is not a file");
+  if (!(kind === "file" ? stat.isFile() : stat.isDirectory())) throw unsafe(path, `is not a ${kind}`);
   if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
   if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is accessible to others (mode ${octal(stat.mode)})`);
   return true;
@@ -74,6 +72,17 @@ export function removeIfPossible(path: string): void {
     fs.rmSync(path, { force: true });
   } catch {
     // The file stays.
+  }
+}
+
+/** Removes files and links of a directory that have not changed for a time, in ms. @param prefix of their names */
+export function removeOldFiles(directory: string, ageMs: number, prefix = ""): void {
+  const oldest = Date.now() - ageMs;
+  for (const name of namesIn(directory)) {
+    if (!name.startsWith(prefix)) continue;
+    const path = join(directory, name);
+    const stat = fs.lstatSync(path, { throwIfNoEntry: false });
+    if (stat?.isDirectory() === false && stat.mtimeMs < oldest) fs.rmSync(path, { force: true });
   }
 }
 

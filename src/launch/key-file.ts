@@ -7,9 +7,9 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { randomToken } from "../base/random-token.ts";
-import { pointTo } from "../instance/owned-files.ts";
+import { pointTo, removeOldFiles } from "../instance/owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "../instance/paths.ts";
-import { namesIn, readLink } from "../platform/readable.ts";
+import { readLink } from "../platform/readable.ts";
 
 /** Age at which an unread file is a leftover of a killed session process, in ms. */
 const LEFT_MS = 10 * 60_000;
@@ -65,13 +65,6 @@ let isLeftRemoved = false;
 function removeLeftOnce(instance: Instance): void {
   if (isLeftRemoved) return;
   isLeftRemoved = true;
-  const old = Date.now() - LEFT_MS;
-  for (const directory of [...keptDirs(instance, "keys"), instance.runtimeDir]) {
-    for (const name of namesIn(directory)) {
-      if (!name.startsWith(PREFIX)) continue;
-      const path = join(directory, name);
-      const stat = fs.lstatSync(path, { throwIfNoEntry: false });
-      if (stat !== undefined && stat.mtimeMs < old) fs.rmSync(path, { force: true });
-    }
-  }
+  for (const directory of [...keptDirs(instance, "keys"), instance.runtimeDir])
+    removeOldFiles(directory, LEFT_MS, PREFIX);
 }

@@ -5,6 +5,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { randomToken } from "../base/random-token.ts";
+import { removeOldFiles } from "../instance/owned-files.ts";
 import { type Instance, inKeptDir } from "../instance/paths.ts";
 import { refused } from "../instance/system-refusal.ts";
 
@@ -17,7 +18,7 @@ const NAME_LENGTH = 16;
 export function writeStdinFile(instance: Instance, text: string): string {
   try {
     return inKeptDir(instance, "stdin", (directory) => {
-      removeLeft(directory);
+      removeOldFiles(directory, LEFT_MS);
       const path = join(directory, randomToken(NAME_LENGTH));
       try {
         fs.writeFileSync(path, text, { mode: 0o600, flag: "wx" });
@@ -29,14 +30,5 @@ export function writeStdinFile(instance: Instance, text: string): string {
     });
   } catch (thrown) {
     throw refused("the program's standard input cannot be written", thrown);
-  }
-}
-
-function removeLeft(directory: string): void {
-  const old = Date.now() - LEFT_MS;
-  for (const name of fs.readdirSync(directory)) {
-    const path = join(directory, name);
-    const stat = fs.lstatSync(path, { throwIfNoEntry: false });
-    if (stat?.isFile() && stat.mtimeMs < old) fs.rmSync(path, { force: true });
   }
 }

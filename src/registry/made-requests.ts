@@ -8,7 +8,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { errorCode } from "../base/errno.ts";
-import { ensureOwnDir, removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
+import { ensureOwnDir, removeIfPossible, removeOldFiles, replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { isAlive } from "../platform/alive.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -36,7 +36,7 @@ export interface MadeRequest {
 export function takeRequest(instance: Instance, once: Pick<RequestKey, "key" | "digest">): MadeRequest {
   prepareStateDir(instance);
   ensureOwnDir(instance.requestsDir);
-  removeOld(instance);
+  removeOldFiles(instance.requestsDir, REMEMBERED_MS);
   const path = fileOf(instance, once.key);
   const taken = { digest: once.digest, pid: process.pid };
   const temporary = `${path}.${process.pid}.new`;
@@ -90,13 +90,4 @@ function read(path: string): v.InferOutput<typeof MadeSchema> | null {
     throw thrown;
   }
   return v.parse(v.pipe(v.string(), v.parseJson(), MadeSchema), text);
-}
-
-function removeOld({ requestsDir }: Instance): void {
-  const oldest = Date.now() - REMEMBERED_MS;
-  for (const name of fs.readdirSync(requestsDir)) {
-    const path = join(requestsDir, name);
-    const stat = fs.statSync(path, { throwIfNoEntry: false });
-    if (stat !== undefined && stat.mtimeMs < oldest) fs.rmSync(path, { force: true });
-  }
 }

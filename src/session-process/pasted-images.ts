@@ -7,6 +7,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { randomToken } from "../base/random-token.ts";
+import { removeOldFiles } from "../instance/owned-files.ts";
 import { type Instance, inKeptDir } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { ImageFormat } from "../protocol/paste.ts";
@@ -33,7 +34,7 @@ export function storeImage(instance: Instance, bytes: Buffer, format: ImageForma
     throw new WshError("invalid_request", `the data does not begin like a file of the format ${format}`);
   return inKeptDir(instance, "images", (directory) => {
     if (files.length === 0) {
-      removeLeftovers(directory);
+      removeOldFiles(directory, LEFTOVER_AGE_MS);
       process.on("exit", () => removeFiles(files));
     }
     const path = join(directory, `${randomToken(NAME_LENGTH)}.${format === "jpeg" ? "jpg" : format}`);
@@ -46,12 +47,4 @@ export function storeImage(instance: Instance, bytes: Buffer, format: ImageForma
 
 function removeFiles(paths: readonly string[]): void {
   for (const path of paths) fs.rmSync(path, { force: true });
-}
-
-function removeLeftovers(directory: string): void {
-  const paths = fs.readdirSync(directory).map((name) => join(directory, name));
-  const now = Date.now();
-  removeFiles(
-    paths.filter((path) => now - (fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now) > LEFTOVER_AGE_MS),
-  );
 }
