@@ -5,7 +5,7 @@
  * compared later. Invariants: every row has exactly `cols` cells, and no wide character is left half: a cell that loses
  * its other half becomes a blank of the same style. Runs per cell drawn, per frame.
  */
-import { blankRow, type Cell, type Row, type Style } from "../protocol/grid.ts";
+import { blankRow, type Cell, type Grid, type Row, type Style } from "../protocol/grid.ts";
 import type { Cluster } from "./graphemes.ts";
 
 /** A rectangle in cells; it may extend beyond the canvas. */
@@ -30,6 +30,13 @@ export class Canvas {
   ) {
     this.#rows = new Array<Row>(rows).fill(blankRow(cols));
     this.#copies = new Array<Cell[] | undefined>(rows).fill(undefined);
+  }
+
+  /** A canvas that begins as this picture. */
+  static over({ rows, cols, lines }: Pick<Grid, "rows" | "cols" | "lines">): Canvas {
+    const canvas = new Canvas(rows, cols);
+    for (const [row, line] of lines.entries()) canvas.putRow(row, line);
+    return canvas;
   }
 
   /** Puts a whole row, cut or filled to the canvas's width. A row without broken halves stays the same object. */

@@ -279,10 +279,7 @@ function fitFrame(
 }
 
 function drawLastRow(frame: ClientFrame, text: string): ClientFrame {
-  const canvas = new Canvas(frame.rows, frame.cols);
-  frame.lines.forEach((line, row) => {
-    canvas.putRow(row, line);
-  });
+  const canvas = Canvas.over(frame);
   const line = clusters(cleanText(text).replaceAll("\n", " ").slice(0, maxUnitsFor(frame.cols)));
   const box: CanvasBox = { row: frame.rows - 1, col: 0, height: 1, width: frame.cols };
   canvas.fill(box, theme.message);

@@ -106,10 +106,7 @@ export function drawKeyMap<T extends Grid>(frame: T, rows: readonly KeyMapRow[],
   const { ascii = false } = options;
   const { columns, lines } = layoutKeyMap(rows, frame, ascii);
   const { shown, from, top } = visibleLines(lines, frame.rows, options);
-  const canvas = new Canvas(frame.rows, frame.cols);
-  frame.lines.forEach((line, row) => {
-    canvas.putRow(row, line);
-  });
+  const canvas = Canvas.over(frame);
   const box: CanvasBox = { row: Math.max(0, top), col: 0, height: shown + 1, width: frame.cols };
   canvas.fill(box, theme.dialog);
   if (top >= 0) {

@@ -59,10 +59,7 @@ export function lineNotOfferedNotice(line: string, why: string): string {
  * @param ascii for a terminal that shows no UTF-8
  */
 export function drawNotice<T extends Grid>(frame: T, notice: string, ascii: boolean): T {
-  const canvas = new Canvas(frame.rows, frame.cols);
-  frame.lines.forEach((line, row) => {
-    canvas.putRow(row, line);
-  });
+  const canvas = Canvas.over(frame);
   const text = clusters(ascii ? toAscii(notice) : notice);
   const width = text.reduce((sum, each) => sum + each.width, 0);
   const row = frame.cursor.row === 0 ? frame.rows - 1 : 0;

@@ -7,8 +7,10 @@
 const X10_BASE = 32;
 /** Highest coordinate in one byte of an X10 report (255 less the base). */
 const X10_HIGHEST = 223;
-const MOTION = 32;
-const WHEEL = 64;
+export const MOTION = 32;
+/** Buttons of the wheel, turned up and down. */
+export const WHEEL_UP = 64;
+export const WHEEL_DOWN = 65;
 const RELEASE = 3;
 
 export interface MouseReport {
@@ -69,7 +71,7 @@ function parseX10(body: Uint8Array): MouseReport | null {
 }
 
 function isX10Release(button: number): boolean {
-  return (button & RELEASE) === RELEASE && (button & (MOTION | WHEEL)) === 0;
+  return (button & RELEASE) === RELEASE && (button & (MOTION | WHEEL_UP)) === 0;
 }
 
 function encodeMouse({ button, col, row, release, encoding }: MouseReport): Uint8Array {

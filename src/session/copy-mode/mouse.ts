@@ -5,7 +5,7 @@
  *
  * Owns the timer of a drag at the edge, which ends when the button goes up, or with `close`.
  */
-import type { MouseReport } from "../../keys/mouse.ts";
+import { MOTION, type MouseReport, WHEEL_DOWN, WHEEL_UP } from "../../keys/mouse.ts";
 import { ClickCounter } from "./clicks.ts";
 import { type Selection, selectWord } from "./selection.ts";
 import type { CopyModeText, Point } from "./text.ts";
@@ -14,9 +14,6 @@ import type { CopyModeText, Point } from "./text.ts";
 const WHEEL_ROWS = 3;
 /** Interval between two rows while a drag is held at the edge, in ms. */
 const EDGE_MS = 50;
-const MOTION = 32;
-const WHEEL_UP = 64;
-const WHEEL_DOWN = 65;
 
 /** The target of the mouse. */
 interface CopyModeTarget {

@@ -6,7 +6,7 @@
  * Escape, Ctrl+C or a click dismiss.
  */
 import type { DialogContent, DialogLayout } from "../../compositor/dialog.ts";
-import { parseMouseReport } from "../../keys/mouse.ts";
+import { parseMouseReport, WHEEL_DOWN, WHEEL_UP } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/question.ts";
@@ -17,8 +17,6 @@ import { type EditedLine, editLine, insertText, lineKey, lineOf, pastedText } fr
 const MAX_ANSWER = 1_000;
 /** Lines that a page key scrolls. */
 const PAGE_LINES = 5;
-const WHEEL_UP = 64;
-const WHEEL_DOWN = 65;
 
 export interface DialogState extends EditedLine {
   readonly focus: number;

@@ -11,7 +11,7 @@ import { visibleInput, wrap } from "../../compositor/dialog.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
 import { splitWords } from "../../keys/line.ts";
-import { type MouseReport, parseMouseReport } from "../../keys/mouse.ts";
+import { type MouseReport, parseMouseReport, WHEEL_DOWN, WHEEL_UP } from "../../keys/mouse.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import { MAX_LINE } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -37,8 +37,6 @@ const RESULT_ROWS = 20;
 const MAX_TEXT_ROWS = 3;
 /** Cells of the widest column of names. */
 const MAX_NAME_CELLS = 26;
-const WHEEL_UP = 64;
-const WHEEL_DOWN = 65;
 /** Maximum keys queued while a call is running: more than anyone types during it. */
 const MAX_QUEUED = 4096;
 /** Lines that Page Up and Page Down move. */
@@ -239,10 +237,7 @@ export class Palette implements TerminalDialog {
     const sign = ascii ? toAscii : (text: string): string => text;
     const height = Math.min(rows, this.answer === null ? PALETTE_ROWS : RESULT_ROWS);
     const top = rows - height;
-    const canvas = new Canvas(rows, cols);
-    frame.lines.forEach((line, row) => {
-      canvas.putRow(row, line);
-    });
+    const canvas = Canvas.over(frame);
     const box: CanvasBox = { row: top, col: 0, height, width: cols };
     canvas.fill(box, theme.dialog);
     const text = (row: number, col: number, content: string, style: Style, within: CanvasBox = box): void =>

@@ -9,7 +9,7 @@ import { Canvas } from "../../compositor/canvas.ts";
 import { visibleInput } from "../../compositor/dialog.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
-import { type MouseReport, parseMouseReport } from "../../keys/mouse.ts";
+import { type MouseReport, parseMouseReport, WHEEL_DOWN, WHEEL_UP } from "../../keys/mouse.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
@@ -27,8 +27,6 @@ const PREVIEW_COLS = 60;
 const MAX_QUEUED = 256;
 /** The row on which the list begins. */
 const LIST_ROW = 2;
-/** Mouse button for the wheel turned up; the next number is down. */
-const WHEEL_UP = 64;
 /** Maximum characters of the typed line. */
 const MAX_TYPED = 64;
 
@@ -195,7 +193,7 @@ export class Switcher implements TerminalDialog {
     const { button, row, col } = report;
     const { from, room, left } = this.listArea;
     const listRow = row - 1 - LIST_ROW;
-    if (button === WHEEL_UP || button === WHEEL_UP + 1) this.move(button === WHEEL_UP ? -1 : 1);
+    if (button === WHEEL_UP || button === WHEEL_DOWN) this.move(button === WHEEL_UP ? -1 : 1);
     else if (button === 0 && listRow >= 0 && listRow < room && col <= left) {
       const place = this.matchingRows()[from + listRow];
       if (place === undefined) return;

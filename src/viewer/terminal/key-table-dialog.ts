@@ -3,13 +3,12 @@
  * one with which people leave such a list. A click runs its row.
  */
 import { drawKeyMap, findKeyMapRow, type KeyMapRow, layoutKeyMap } from "../../compositor/key-map.ts";
-import { parseMouseReport } from "../../keys/mouse.ts";
+import { parseMouseReport, WHEEL_DOWN, WHEEL_UP } from "../../keys/mouse.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import type { TerminalDialog } from "./overlay-layer.ts";
 
 /** Lines scrolled per notch of the wheel. */
 const WHEEL_LINES = 3;
-const WHEEL_UP = 64;
 const closingKeys: ReadonlySet<string> = new Set(["Escape", "q", "Enter"]);
 
 /** @param clicked called with the clicked row; null: the row that detaches */
@@ -42,7 +41,7 @@ export function keyTableDialog(
         const report = parseMouseReport(raw);
         if (report === null || report.release) return "open";
         const { button } = report;
-        if (button === WHEEL_UP || button === WHEEL_UP + 1)
+        if (button === WHEEL_UP || button === WHEEL_DOWN)
           return scroll(button === WHEEL_UP ? -WHEEL_LINES : WHEEL_LINES);
         const cell = { row: report.row - 1, col: report.col - 1 };
         const row = button === 0 ? findKeyMapRow(table, { firstLine, fillsTerminal: true }, size, cell) : null;

@@ -1,13 +1,10 @@
 /** A browser's pointer events as a terminal's mouse reports, in cells of the whole picture. Pure. */
-import { encodeReport, type MouseReport } from "../../keys/mouse.ts";
+import { encodeReport, MOTION, type MouseReport, WHEEL_DOWN, WHEEL_UP } from "../../keys/mouse.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
 
 const SHIFT = 4;
 const ALT = 8;
 const CTRL = 16;
-const MOTION = 32;
-const WHEEL_UP = 64;
-const WHEEL_DOWN = 65;
 /** Button of a motion without one. */
 const NO_BUTTON = 3;
 
