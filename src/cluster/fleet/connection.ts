@@ -4,7 +4,9 @@
  * to the owner and outlast each connection. Nothing is sent while disconnected: the client would queue it and deliver
  * it late, or never. Published data is copied first, since the client keeps a reference until it writes.
  */
+
 import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection, Status } from "@nats-io/transport-node";
+import { pause } from "../../base/deadline.ts";
 import { intervals } from "../../platform/intervals.ts";
 import { defined, present } from "../../protocol/defined.ts";
 import type { Credentials, FleetRole } from "../../protocol/fleet.ts";
@@ -201,7 +203,7 @@ export class FleetConnection {
         this.keepRefusal(thrown);
         this.reportRefusal(this.lastError ?? new Error("all servers refuse this machine"));
       }
-      if (!this.isOver) await sleep(pauseMs * (0.5 + Math.random()), this.pause.signal);
+      if (!this.isOver) await pause(pauseMs * (0.5 + Math.random()), this.pause.signal);
       pauseMs = Math.min(this.refusal === null ? LONGEST_PAUSE_MS : LONGEST_REFUSED_MS, pauseMs * 2);
     }
   }
@@ -338,12 +340,4 @@ function headersOf(client: Client, values: Readonly<Record<string, string>>): Ms
   const headers = client.headers();
   for (const [name, value] of Object.entries(values)) headers.append(name, value);
   return headers;
-}
-
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, ms);
-  signal.addEventListener("abort", () => over.resolve(), { once: true });
-  await over.promise;
-  clearTimeout(timer);
 }

@@ -1,4 +1,5 @@
 /** The backend of tmux commands in wsh: an instance's sessions through their processes, and data about the caller. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -12,6 +13,7 @@ import { selfCommand } from "../../launch/launch.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { agentAt } from "../../platform/agent-above.ts";
+import { isAlive } from "../../platform/alive.ts";
 import { actingFor } from "../../platform/child-limits.ts";
 import { present } from "../../protocol/defined.ts";
 import { isSameOwner, ownerOf, requireNoAgent } from "../../protocol/owner.ts";
@@ -208,14 +210,7 @@ export function backendOf(
     },
     self: `${self(...instanceOptions, "tmux")}`,
     shellText,
-    isAlive(pid) {
-      try {
-        process.kill(pid, 0);
-        return true;
-      } catch {
-        return false;
-      }
-    },
+    isAlive,
     end(pid) {
       if (pid > 1) signal(pid);
     },
