@@ -1,6 +1,7 @@
 /** A screen as HTML and SVG for traces, and as text with its styles for snapshots. Pure. */
 
 import type { Screen, SpanStyle } from "../client/terminal/language.ts";
+import { xtermColor } from "../protocol/palette.ts";
 import type { Color } from "../protocol/screen.ts";
 import { cells } from "../protocol/screen-selection.ts";
 
@@ -15,17 +16,9 @@ const BACKGROUND = "#181818";
 const CELL = { width: 8.4, height: 18, baseline: 13.5 };
 
 function cssColor(color: Color): string {
-  if ("rgb" in color) return `rgb(${color.rgb.r},${color.rgb.g},${color.rgb.b})`;
-  const { indexed } = color;
-  const named = base[indexed];
-  if (named !== undefined) return named;
-  if (indexed >= 232)
-    return `rgb(${Array(3)
-      .fill((indexed - 232) * 10 + 8)
-      .join(",")})`;
-  const step = (n: number): number => (n === 0 ? 0 : n * 40 + 55);
-  const at = indexed - 16;
-  return `rgb(${step(Math.floor(at / 36))},${step(Math.floor(at / 6) % 6)},${step(at % 6)})`;
+  const named = "indexed" in color ? base[color.indexed] : undefined;
+  const { r, g, b } = "rgb" in color ? color.rgb : xtermColor(color.indexed);
+  return named ?? `rgb(${r},${g},${b})`;
 }
 
 export function escapeHtml(text: string): string {

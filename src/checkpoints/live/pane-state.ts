@@ -10,6 +10,7 @@ import type { Owner } from "../../protocol/owner.ts";
 import { UNSAVED_OUTPUT } from "../../protocol/pane-numbers.ts";
 import { hasPersistentElements, persistentElements } from "../../session/drawing/persistent-elements.ts";
 import type { Session } from "../../session/session.ts";
+import { quote } from "../../shell/quoting.ts";
 import { storedAlternate, storedLines } from "../../terminal/stored-text.ts";
 import type { Block } from "../files/blocks.ts";
 import { MAX_BLOCK_BYTES } from "../files/blocks.ts";
@@ -173,9 +174,5 @@ export function findForeground(pane: Pane): Foreground | null {
   if (isKnown || group === null) return null;
   const args = platform().processes.args(group);
   const cwd = platform().processes.cwd(group);
-  return args.length === 0 ? null : { line: args.map(quoteWord).join(" "), cwd, program, ...agentFacts };
-}
-
-function quoteWord(word: string): string {
-  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
+  return args.length === 0 ? null : { line: args.map(quote).join(" "), cwd, program, ...agentFacts };
 }

@@ -6,11 +6,12 @@
 import type { HttpBinding, Operation } from "../../operations/define.ts";
 import type { JsonSchema } from "../../operations/json-schema.ts";
 import { type OperationName, sections } from "../../operations/table.ts";
+import { entriesOf } from "../../operations/unknown-fields.ts";
 import { type ErrorCode, statusOf } from "../../protocol/errors.ts";
 import { isRecord } from "../../protocol/json.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { otherPaths } from "./other-paths.ts";
-import { componentSchemas, entriesOf, fieldSchema, isRequired, jsonSchema } from "./schemas.ts";
+import { componentSchemas, fieldSchema, isRequired, jsonSchema } from "./schemas.ts";
 
 /** Sections of the routes besides operations (other-paths.ts). */
 const otherSections = [
@@ -81,7 +82,9 @@ const errorSchema: JsonSchema = {
 
 function describe(operation: Operation<OperationName>, binding: HttpBinding, index: number): JsonSchema {
   const inPath = new Set([...binding.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? ""));
-  const entries = Object.entries(entriesOf(operation.input)).filter(([name]) => binding.fixed?.[name] === undefined);
+  const entries = Object.entries(entriesOf(operation.input) ?? {}).filter(
+    ([name]) => binding.fixed?.[name] === undefined,
+  );
   // The name in the path is the session's; a body field of that name is the operation's own (a rename).
   const others = entries.filter(([name]) => !inPath.has(name) || (name === "name" && operation.scope !== "server"));
   const source = binding.from ?? (binding.method === "GET" || binding.method === "DELETE" ? "query" : "json");
@@ -111,7 +114,7 @@ function pathParameter(operation: Operation<OperationName>, name: string): JsonS
       "the session: its name, NAME:WINDOW, NAME:WINDOW.PANE, or an id: @s3 (session), @w5 (window), @7 (pane)";
     return { name, in: "path", required: true, description, schema: { type: "string" } };
   }
-  const entry = entriesOf(operation.input)[name];
+  const entry = entriesOf(operation.input)?.[name];
   const schema = entry === undefined ? { type: "string" } : fieldSchema(name, entry, operation.name);
   const { description, ...type } = schema as { description?: string };
   return { name, in: "path", required: true, description: description ?? "id", schema: type };

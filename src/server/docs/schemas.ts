@@ -68,14 +68,6 @@ export function componentSchemas(): Record<string, JsonSchema> {
   );
 }
 
-/** The fields of an object schema, through pipes and intersections; an operation's input is always one. */
-export function entriesOf(schema: v.GenericSchema): Record<string, v.GenericSchema> {
-  if ("entries" in schema) return schema.entries as Record<string, v.GenericSchema>;
-  if ("pipe" in schema) return entriesOf((schema.pipe as readonly v.GenericSchema[])[0] ?? v.object({}));
-  if ("options" in schema) return Object.assign({}, ...(schema.options as v.GenericSchema[]).map(entriesOf));
-  return {};
-}
-
 /** One field as a separate schema, with the description found anywhere in it. */
 export function fieldSchema(name: string, entry: v.GenericSchema, of: string): JsonSchema {
   const wrapped = jsonSchema(v.object({ [name]: entry }), of);
