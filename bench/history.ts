@@ -6,8 +6,8 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { openHistory } from "../src/history/database.ts";
-import { takeIn } from "../src/history/import-journals.ts";
 import { Journal } from "../src/history/journal.ts";
+import { History } from "../src/history/queries.ts";
 import type { HistoryRecord } from "../src/history/record.ts";
 import { RowWriter } from "../src/history/rows.ts";
 import { searchHistory } from "../src/history/search.ts";
@@ -72,7 +72,7 @@ function measured(directory: string) {
   fs.writeFileSync(text, lines.join("\n"));
   const begun = performance.now();
   const busy = process.cpuUsage();
-  takeIn(places, forever);
+  new History(places, forever)[Symbol.dispose]();
   const rate = COMMANDS / ((performance.now() - begun) / 1000);
   const cost = processorMs(busy) / COMMANDS;
   const alone = rowsAlone(directory);

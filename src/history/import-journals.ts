@@ -12,11 +12,9 @@
 import { type Database, SQLiteError } from "bun:sqlite";
 import fs from "node:fs";
 import { basename } from "node:path";
-import { openHistory } from "./database.ts";
 import { idAt } from "./ids.ts";
-import { journalsIn, type OpenJournal, openJournal } from "./journal.ts";
+import { type OpenJournal, openJournal } from "./journal.ts";
 import { JournalReader, PIECE_BYTES, type Taker } from "./journal-reader.ts";
-import type { HistoryPlaces } from "./paths.ts";
 import { type HistoryRecord, readLine } from "./record.ts";
 import { keepWithin, type Retention } from "./retention.ts";
 import { RowWriter } from "./rows.ts";
@@ -26,44 +24,20 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 /** Journals that are open at once: below the 256 files that macOS gives a process. */
 const GROUP = 128;
 
-interface TakenIn {
-  readonly records: number;
-  /** Journals that are in the database now, and gone. */
-  readonly journals: number;
-}
-
-/** @throws WshError history_unavailable; or SQLite's error (a full disk): then unread lines remain in their journals */
-export function takeIn(places: HistoryPlaces, retention: Retention): TakenIn {
-  const names = journalsIn(places.journals);
-  const db = openHistory(places);
-  try {
-    return takeInto(db, names, retention);
-  } finally {
-    db.close();
-  }
-}
-
-/** Like takeIn, with an open database. */
-export function takeInto(db: Database, journals: readonly string[], retention: Retention): TakenIn {
-  const taken = { records: 0, journals: 0 };
+/** @throws SQLite's error (a full disk): then unread lines remain in their journals */
+export function takeInto(db: Database, journals: readonly string[], retention: Retention): void {
   const failures: unknown[] = [];
   for (let index = 0; index < journals.length; index += GROUP)
-    takeGroup(db, journals.slice(index, index + GROUP), taken, failures);
+    takeGroup(db, journals.slice(index, index + GROUP), failures);
   keepWithin(db, retention, journals);
   if (failures.length > 0) throw failures[0];
-  return taken;
 }
 
 /**
  * @param failures receives why a journal cannot be read, which does not affect others; an unwritable database ends the
  * import
  */
-function takeGroup(
-  db: Database,
-  paths: readonly string[],
-  sum: { records: number; journals: number },
-  failures: unknown[],
-): void {
+function takeGroup(db: Database, paths: readonly string[], failures: unknown[]): void {
   using opened = new DisposableStack();
   const journals: ImportSource[] = paths.flatMap((path) => {
     const journal = openJournal(path);
@@ -78,19 +52,16 @@ function takeGroup(
     return known === null || fs.fstatSync(journal.fd).size > known.offset;
   });
   while (open.length > 0) {
-    const { records, unfinished } = takeBatch(db, open, failures);
+    open = takeBatch(db, open, failures);
     // Memory grows with each batch; waiting for a collection would take as long as the import itself.
-    if (unfinished.length > 0) Bun.gc(false);
-    sum.records += records;
-    open = unfinished;
+    if (open.length > 0) Bun.gc(false);
   }
   const forget = db.query("DELETE FROM journals WHERE name = ?");
   for (const { path, name, journal, failed } of journals) {
     if (!journal.complete || failed) continue;
-    sum.records += takeLost(db, name, journal);
+    takeLost(db, name, journal);
     fs.rmSync(path, { force: true });
     forget.run(name);
-    sum.journals++;
   }
 }
 
@@ -103,12 +74,11 @@ interface ImportSource {
   reached: number | null;
 }
 
-/** Imports the next lines of the journals, beginning with the oldest command, in one transaction. */
-function takeBatch<S extends ImportSource>(
-  db: Database,
-  sources: readonly S[],
-  failures: unknown[],
-): { readonly records: number; readonly unfinished: S[] } {
+/**
+ * Imports the next lines of the journals, beginning with the oldest command, in one transaction. @returns those with more
+ * lines
+ */
+function takeBatch<S extends ImportSource>(db: Database, sources: readonly S[], failures: unknown[]): S[] {
   return db
     .transaction(() => {
       const writer = new RowWriter(db);
@@ -140,7 +110,7 @@ function takeBatch<S extends ImportSource>(
       batch.sort((one, other) => (one.started_at ?? 0) - (other.started_at ?? 0));
       for (const record of batch) writer.write(record, null);
       writer.finish();
-      return { records: batch.length, unfinished: unread.map(({ source }) => source) };
+      return unread.map(({ source }) => source);
     })
     .immediate();
 }
@@ -201,28 +171,23 @@ function keepProgress(db: Database, { id, reader, from }: Reading<ImportSource>)
 }
 
 /** Imports the commands of a complete journal that began and never ended: the process that wrote it was killed. */
-function takeLost(db: Database, name: string, journal: OpenJournal): number {
+function takeLost(db: Database, name: string, journal: OpenJournal): void {
   const left = db.query<{ journal: number; seq: number; offset: number; length: number }, [string]>(
     "SELECT begun.* FROM begun JOIN journals ON journals.id = begun.journal WHERE journals.name = ? ORDER BY begun.seq",
   );
-  if (left.get(name) === null) return 0;
-  return db
-    .transaction(() => {
-      const lost = left.all(name);
-      const writer = new RowWriter(db);
-      let records = 0;
-      for (const { offset, length } of lost) {
-        const bytes = Buffer.alloc(length);
-        const line = readLine(bytes.toString("utf8", 0, fs.readSync(journal.fd, bytes, 0, length, offset)));
-        // The line was blanked meanwhile: its command was deleted.
-        if (line === null) continue;
-        writer.write(line.record, null);
-        records++;
-      }
-      writer.finish();
-      const [first] = lost;
-      if (first !== undefined) db.query("DELETE FROM begun WHERE journal = ?").run(first.journal);
-      return records;
-    })
-    .immediate();
+  if (left.get(name) === null) return;
+  db.transaction(() => {
+    const lost = left.all(name);
+    const writer = new RowWriter(db);
+    for (const { offset, length } of lost) {
+      const bytes = Buffer.alloc(length);
+      const line = readLine(bytes.toString("utf8", 0, fs.readSync(journal.fd, bytes, 0, length, offset)));
+      // The line was blanked meanwhile: its command was deleted.
+      if (line === null) continue;
+      writer.write(line.record, null);
+    }
+    writer.finish();
+    const [first] = lost;
+    if (first !== undefined) db.query("DELETE FROM begun WHERE journal = ?").run(first.journal);
+  }).immediate();
 }

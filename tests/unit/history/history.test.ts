@@ -8,13 +8,13 @@ import { join } from "node:path";
 import { openHistory } from "../../../src/history/database.ts";
 import { takeImport } from "../../../src/history/import/import-commands.ts";
 import { readZsh } from "../../../src/history/import/sources.ts";
-import { takeIn } from "../../../src/history/import-journals.ts";
 import { Journal, journalsIn } from "../../../src/history/journal.ts";
 import type { HistoryPlaces } from "../../../src/history/paths.ts";
 import { History } from "../../../src/history/queries.ts";
 import { type HistoryRecord, writeLine } from "../../../src/history/record.ts";
 import { removeCommands } from "../../../src/history/retention.ts";
 import { type HistorySearch, searchHistory } from "../../../src/history/search.ts";
+import { takeIn } from "../../support/take-in.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
 
 const full = process.env.WSH_TEST_FULL === "1";
