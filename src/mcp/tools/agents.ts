@@ -4,7 +4,7 @@ import { inputSchema, type OperationOutput, outputSchema } from "../../operation
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { optional } from "../../protocol/fields.ts";
-import { requireField, TargetField, tool } from "./tool.ts";
+import { drives, requireField, TargetField, tool } from "./tool.ts";
 
 const { text, command: isCommand, wait, max_wait_ms } = inputSchema("agent.prompt").entries;
 
@@ -20,8 +20,7 @@ export const agent = tool({
   description:
     "Give an agent a prompt, with proof (delivered: hook, screen, not_delivered). Refused while it asks, or text stands in its input box.",
   core: false,
-  access: "operate",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  ...drives,
   parameters: v.object({
     session: TargetField,
     text: v.optional(text),

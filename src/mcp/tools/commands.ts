@@ -6,7 +6,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { execRules, requireCombinable } from "../../protocol/option-rules.ts";
 import { shownExec, shownParallel } from "./shown-exec.ts";
-import { SessionField, TargetField, tool } from "./tool.ts";
+import { drives, reads, SessionField, TargetField, tool } from "./tool.ts";
 
 /** Parameters that are listed after those of every call. */
 const lastFields = ["mode", "show", "beside", "keep", "port", "cwd", "env", "stdin"] as const;
@@ -41,8 +41,7 @@ export const exec = tool({
     "state running: it still runs, or waits_for says what it asks (answer with wsh_run_command). Never send it again: " +
     "wsh_wait for command_finished.",
   core: true,
-  access: "operate",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  ...drives,
   parameters: v.object({
     session: v.optional(SessionField),
     ...execFields,
@@ -157,8 +156,7 @@ export const wait = tool({
     "text, regex, bell and command_finished count only after since. " +
     "A timeout is ordinary.",
   core: true,
-  access: "observe",
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  ...reads,
   parameters: v.object({ session: v.optional(TargetField), ...inputSchema("wait.any").entries }),
   schemaOverrides: {
     any_of: { ...conditions, description: "conditions" },
@@ -189,8 +187,7 @@ export const getOutput = tool({
     "Output since an output_cursor, of a command, or the newest lines. " +
     "grep, range, head and tail see all that a command printed; incomplete says what is not kept.",
   core: true,
-  access: "observe",
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  ...reads,
   parameters: v.object({ session: TargetField, ...outputFields }),
   schemaOverrides: {
     since: { type: "integer" },
@@ -216,8 +213,7 @@ export const getStatus = tool({
     "State of a session (prompt, running, waiting_for_input, password, fullscreen, exited) and why: foreground program, " +
     "directory, last command, whether a person types. Without session: the server and its limits.",
   core: true,
-  access: "observe",
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  ...reads,
   parameters: v.object({ session: v.optional(TargetField) }),
   output: v.looseObject({ state: v.optional(v.string()), output_cursor: v.optional(v.number()) }),
   run: async ({ session }, ask) => (session === undefined ? ask("server.info", {}) : ask("status.get", {}, session)),

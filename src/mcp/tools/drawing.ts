@@ -48,7 +48,12 @@ function requireField<T>(value: T | null | undefined, name: string): T {
   });
 }
 
-const drawAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
+/** Rights and hints of tools that draw. */
+const draws = {
+  core: false,
+  access: "operate",
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+} as const;
 
 function removalTool(kind: "overlay" | "panel", description: string) {
   return tool({
@@ -73,9 +78,7 @@ export const overlay = tool({
   title: "Draw an overlay",
   description:
     "A box over attached people's terminals: a notice or dialog. Without id it is made (x, y, width, height).",
-  core: false,
-  access: "operate",
-  annotations: drawAnnotations,
+  ...draws,
   parameters: v.object({
     session: TargetField,
     id: IdField,
@@ -121,9 +124,7 @@ export const panel = tool({
   description:
     "A strip at the edge of attached people's terminals, for lasting status; the program gets the other rows. " +
     "Without id it is made (position, height). More as of wsh_overlay.",
-  core: false,
-  access: "operate",
-  annotations: drawAnnotations,
+  ...draws,
   parameters: v.object({
     session: TargetField,
     id: IdField,
@@ -172,9 +173,7 @@ export const inputMode = tool({
   description:
     "capture: keys of attached people go to you, not to the program, for a dialog that you have drawn. Always " +
     "release it. read: the unread keys (or those after since, a seq).",
-  core: false,
-  access: "operate",
-  annotations: drawAnnotations,
+  ...draws,
   parameters: v.object({
     session: TargetField,
     mode: optional(v.picklist(["capture", "release"]), "the keyboard"),
@@ -218,9 +217,7 @@ export const screenMode = tool({
   name: "wsh_screen_mode",
   title: "Alternate set of drawings",
   description: "enter_alt begins a separate set of overlays and panels, exit_alt ends it. Without action: the mode.",
-  core: false,
-  access: "operate",
-  annotations: drawAnnotations,
+  ...draws,
   parameters: v.object({ session: TargetField, action: v.optional(v.picklist(["enter_alt", "exit_alt"])) }),
   output: v.object({ mode: v.string() }),
   run: async ({ session, action }, ask) =>

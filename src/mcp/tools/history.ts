@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { HistoryPageSchema, HistorySearchSchema } from "../../operations/history.ts";
 import { defined } from "../../protocol/defined.ts";
 import { withoutNull } from "./results.ts";
-import { tool } from "./tool.ts";
+import { reads, tool } from "./tool.ts";
 
 const { query, session, cwd, failed, since, limit, before, output, all_machines } = HistorySearchSchema.entries;
 
@@ -12,8 +12,7 @@ export const history = tool({
   title: "Find commands that ran",
   description: "Commands that ran in any session, also ended ones, newest first: how something is built or fixed here.",
   core: false,
-  access: "observe",
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  ...reads,
   parameters: v.object({ query, session, cwd, failed, since, limit, before, output, all_machines }),
   // The instructions mention all_machines if there are other machines.
   unlisted: ["all_machines", "before"],

@@ -14,7 +14,8 @@ import { type Ask, done, requireField, TargetField, tool } from "./tool.ts";
 
 const createAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true };
 const changeAnnotations = { ...createAnnotations, openWorldHint: false };
-const endAnnotations = { ...changeAnnotations, destructiveHint: true };
+/** Rights and hints of tools that may end programs. */
+const ends = { core: false, access: "operate", annotations: { ...changeAnnotations, destructiveHint: true } } as const;
 
 const sides = v.picklist(["right", "down", "left", "up"]);
 /** Cells, or a share as "40%". */
@@ -113,9 +114,7 @@ export const closePane = tool({
   name: "wsh_close_pane",
   title: "Close a pane",
   description: "End a pane and its program; the last one ends the session.",
-  core: false,
-  access: "operate",
-  annotations: endAnnotations,
+  ...ends,
   parameters: v.object({ pane: described(v.string(), "@7 or name:window.pane") }),
   output: v.object({ success: v.boolean(), closed: v.string(), ended: EndedField, panes_left: v.number() }),
   run: async ({ pane }, ask) => {
@@ -141,9 +140,7 @@ export const manageWindow = tool({
   name: "wsh_manage_window",
   title: "Manage windows",
   description: "create (a shell), rename, close, move (index, to: session), swap (to), select.",
-  core: false,
-  access: "operate",
-  annotations: endAnnotations,
+  ...ends,
   parameters: v.object({
     session: TargetField,
     action: windowActions,
@@ -218,9 +215,7 @@ export const layout = tool({
   description:
     "set: tree (moves panes, starts new ones); resize: rows, cols, or direction, by; swap, focus: to a side, next, last or a " +
     "pane (focus moves the person's); move: to, else to an own window; synchronize: keys go to all; float or tile.",
-  core: false,
-  access: "operate",
-  annotations: endAnnotations,
+  ...ends,
   parameters: layoutParameters,
   unlisted: ["tmux"],
   schemaOverrides: {

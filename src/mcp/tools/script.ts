@@ -6,7 +6,7 @@ import { integerBetween, optional } from "../../protocol/fields.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../../protocol/wait-times.ts";
 import type { ProgramRun } from "../script/program-run.ts";
 import { Runs } from "../script/runs.ts";
-import { type Ask, parseParameters, TargetField, tool } from "./tool.ts";
+import { type Ask, drives, parseParameters, TargetField, tool } from "./tool.ts";
 
 /** Bytes of a program's output in one answer. */
 const OUTPUT_BYTES = 4_096;
@@ -38,8 +38,7 @@ export const script = tool({
     'Or: await t.run("whiptail --menu M 15 40 2 a A b B"); await t.waitFor("Cancel"); while (!(await t.screen()).selected?.text.includes("b")) await t.press("Down"); await t.press("Enter"). ' +
     "Past max_wait_ms: script_id, for resume. Guide: wsh:script.",
   core: true,
-  access: "operate",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  ...drives,
   parameters: Parameters,
   schemaOverrides: {
     max_wait_ms: { type: "integer", default: DEFAULT_WAIT_MS },

@@ -6,7 +6,7 @@ import { described, optional } from "../../protocol/fields.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 import { sideFrom } from "../../protocol/size.ts";
 import { listedSession, shownSession } from "./shown-session.ts";
-import { type Ask, done, requireField, TargetField, tool } from "./tool.ts";
+import { type Ask, done, reads, requireField, TargetField, tool } from "./tool.ts";
 
 const {
   server: _server,
@@ -71,8 +71,7 @@ export const listSessions = tool({
   description:
     "The sessions that run, with state, command, directory, tags, idle time, attached people; with session all of that one.",
   core: true,
-  access: "observe",
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  ...reads,
   parameters: v.object({
     session: v.optional(TargetField),
     tag: v.optional(v.union([v.string(), v.array(v.string())])),

@@ -7,7 +7,7 @@ import { optional } from "../../protocol/fields.ts";
 import { FormatSchema } from "../../protocol/screen.ts";
 import { DEFAULT_IDLE_MS, WaitMsSchema } from "../../protocol/wait-times.ts";
 import { type RunPart, shownRun, shownScreen, withoutBlankEnd } from "./plain-screen.ts";
-import { done, TargetField, tool } from "./tool.ts";
+import { done, drives, reads, TargetField, tool } from "./tool.ts";
 
 const send = inputSchema("input.send").entries;
 const idle = inputSchema("idle.await").entries;
@@ -28,8 +28,7 @@ export const sendInput = tool({
   description:
     "Type or press keys without waiting for the effect. wsh_run_command shows it; wsh_exec runs shell commands.",
   core: true,
-  access: "operate",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  ...drives,
   parameters: v.object({
     session: TargetField,
     input: v.optional(v.string()),
@@ -56,8 +55,7 @@ export const getScreen = tool({
   title: "Look at the screen",
   description: "The terminal's screen, cursor, size, title and state. For a command's output use wsh_get_output.",
   core: true,
-  access: "observe",
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  ...reads,
   parameters: v.object({ session: TargetField, format: PlainField, rows: screen.tail }),
   schemaOverrides: {
     format: { enum: ["plain", "styled"], type: "string", default: "plain" },
@@ -105,8 +103,7 @@ export const getScrollback = tool({
   title: "Read the history",
   description: "Lines of history and screen, oldest first; a negative offset counts from the end.",
   core: false,
-  access: "observe",
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  ...reads,
   parameters: v.object({ session: TargetField, format: PlainField, ...scrollback }),
   schemaOverrides: {
     format: { enum: ["plain", "styled"], type: "string", default: "plain" },
@@ -126,8 +123,7 @@ export const awaitQuiesce = tool({
   title: "Wait for quiet",
   description: "Wait until a session was idle for timeout_ms. Prefer wsh_wait.",
   core: false,
-  access: "observe",
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  ...reads,
   parameters: v.object({
     session: TargetField,
     timeout_ms: optional(WaitMsSchema, "silence that counts, in ms", DEFAULT_IDLE_MS),
@@ -165,8 +161,7 @@ export const runCommand = tool({
     '{"expect":"Choose","keys":["Down","Enter"]}]. The first that does not come ends it. What branches: wsh_script. ' +
     "commands: all that ended. For shell commands wsh_exec is exact and smaller.",
   core: true,
-  access: "operate",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  ...drives,
   parameters: v.object({
     session: TargetField,
     ...run,

@@ -123,5 +123,16 @@ export function requireField<T>(value: T | undefined, action: string, name: stri
   throw new WshError("invalid_request", `'${action}' needs '${name}'`, { hint: `Call again with '${name}'.` });
 }
 
+/** Rights and hints of tools that only read. */
+export const reads = {
+  access: "observe",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+} as const;
+/** Those of tools that type into programs, which may do anything. */
+export const drives = {
+  access: "operate",
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+} as const;
+
 /** Fields that begin every successful action's result. */
 export const done = { success: true } as const;
