@@ -36,7 +36,6 @@ import {
   cutCommand,
   MAX_COMMAND_LINE,
   type SentCommand,
-  type ShellStatus,
   settleSent,
   startedRecord,
   storedOutput,
@@ -86,59 +85,44 @@ export class CommandLog {
     });
   }
 
-  /** The shell that runs commands now. */
-  private get shell(): ShellLevel {
+  /** The shell that runs commands now; only the log changes it. */
+  get shell(): Readonly<ShellLevel> {
     return this.shells.top;
-  }
-
-  /** The shell of `phase`, prompts and the running command; null: the session's own. */
-  get child(): ChildShell | null {
-    return this.shell.child;
   }
 
   /** Phase of the shell. */
   get phase(): ShellPhase {
-    return this.shell.phase;
+    return this.shells.top.phase;
   }
 
   /** Whether the newest output is the end of the shell's prompt. */
   get endsWithPrompt(): boolean {
-    return this.shell.promptOffset === this.port.text.offset;
+    return this.shells.top.promptOffset === this.port.text.offset;
   }
 
   /** Phase of a shell inside the running command, by marks that are not trusted. */
   get innerPhase(): ShellPhase {
-    return this.shell.innerPhase;
+    return this.shells.top.innerPhase;
   }
 
   /** Whether marks with the shell's nonce were seen. */
   get hasVerifiedMarks(): boolean {
-    return this.shell.hasVerifiedMarks;
+    return this.shells.top.hasVerifiedMarks;
   }
 
   /** Whether any trusted marks were seen. */
   get isActive(): boolean {
-    return this.shell.phase !== "none";
-  }
-
-  /** Position of the newest prompt's start. */
-  get promptStart(): TextPosition | null {
-    return this.shell.promptStart;
-  }
-
-  /** The newest D and its position: a shell sends one without a command for text that it rejected. */
-  get lastStatus(): ShellStatus | null {
-    return this.shell.lastStatus;
+    return this.shells.top.phase !== "none";
   }
 
   /** Whether the shell's own process group is in the foreground; null when unknown. */
   shellHoldsTerminal(): boolean | null {
-    return this.port.shellHoldsTerminal(this.shell.child);
+    return this.port.shellHoldsTerminal(this.shells.top.child);
   }
 
   /** The running command, if any. */
   get runningCommand(): CommandRecord | null {
-    return this.shell.running?.record ?? null;
+    return this.shells.top.running?.record ?? null;
   }
   /** Stored records, oldest first. */
   list(): CommandRecord[] {
@@ -217,7 +201,7 @@ export class CommandLog {
   /** Handles a mark in the stream, once everything before it has been parsed. */
   handleMark(mark: ShellMark): void {
     if (mark.verified) this.enterShell(mark.child ?? null, mark);
-    const { shell } = this;
+    const { top: shell } = this.shells;
     if (mark.kind === "A") shell.isReplaced = false;
     if (shell.isReplaced && !mark.verified) return;
     if (mark.verified) shell.hasVerifiedMarks = true;
@@ -268,17 +252,17 @@ export class CommandLog {
   handleExit({ code, signal }: PtyExit, isCodeOfCommand = true): void {
     const { text } = this.port;
     this.leaveToDepth(1);
-    const entry = this.shell.running;
+    const entry = this.shells.top.running;
     // Killed while its prompt was drawn: the command had ended.
-    if (entry !== null && !(signal !== null && this.ends.handleShellEnd(this.shell))) {
+    if (entry !== null && !(signal !== null && this.ends.handleShellEnd(this.shells.top))) {
       if (!isCodeOfCommand && signal === null) entry.doubts.push(SHELL_KILLED);
       const exitCode = isCodeOfCommand ? code : null;
       const hasStatus = exitCode !== null || signal !== null;
       this.endCommand(this.endingAt(text, { exitCode, signal }), hasStatus ? "finished" : "lost");
     }
-    this.shell.phase = "none";
-    this.shell.innerPhase = "none";
-    this.shell.promptEnd = null;
+    this.shells.top.phase = "none";
+    this.shells.top.innerPhase = "none";
+    this.shells.top.promptEnd = null;
     this.emit((listener) => listener.exited?.());
   }
 
@@ -287,7 +271,7 @@ export class CommandLog {
    */
   handleReplacement(): void {
     this.leaveToDepth(1);
-    const { shell } = this;
+    const { top: shell } = this.shells;
     // At its prompt, the marks of its last command are still to come; they name it by the text after the prompt.
     if (shell.phase !== "prompt") shell.promptEnd = null;
     if (shell.running !== null && !this.ends.handleShellEnd(shell))
@@ -306,7 +290,7 @@ export class CommandLog {
 
   /** Makes the shell of a mark the current one: shells above it have ended, or it is a new one. */
   private enterShell(child: ChildShell | null, mark: ShellMark): void {
-    if (child === this.shell.child) return;
+    if (child === this.shells.top.child) return;
     const depth = this.shells.depthOf(child);
     if (depth > 0) this.leaveToDepth(depth, { position: () => mark.position, offset: mark.offset });
     else if (child !== null) this.shells.push(child);
@@ -314,8 +298,8 @@ export class CommandLog {
 
   private leaveToDepth(depth: number, at: OutputPosition = this.port.text): void {
     while (this.shells.depth > depth) {
-      const { running } = this.shell;
-      if (running !== null && !this.ends.handleShellEnd(this.shell)) {
+      const { running } = this.shells.top;
+      if (running !== null && !this.ends.handleShellEnd(this.shells.top)) {
         running.doubts.push(SHELL_EXITED);
         this.endCommand(this.endingAt(at), "lost");
       }
@@ -324,7 +308,7 @@ export class CommandLog {
   }
 
   private handlePromptStart(mark: ShellMark): void {
-    const { shell } = this;
+    const { top: shell } = this.shells;
     // A prompt while another program is in the foreground is not the shell's: a program printed it.
     if (shell.running !== null && this.shellHoldsTerminal() === false) return;
     this.ends.handlePromptStart(shell, mark);
@@ -335,7 +319,7 @@ export class CommandLog {
 
   private beginCommand(mark: ShellMark): void {
     // A pasted block runs several commands without a prompt between them: it is one command until the next D.
-    const { shell } = this;
+    const { top: shell } = this.shells;
     // Other scripts' hooks (iTerm2's) report startup files, and the drawing of the first prompt, as commands.
     if (!mark.verified && shell.phase === "none") return;
     const number = Number(mark.params?.id ?? Number.NaN);
@@ -378,7 +362,7 @@ export class CommandLog {
 
   /** The shell names the command that it runs, or ran. */
   private nameCommand(command: string | null): void {
-    const { running } = this.shell;
+    const { running } = this.shells.top;
     if (command === null || running === null) return;
     running.reportedText = command;
     if (running.sent !== null) settleSent(running);
@@ -387,12 +371,12 @@ export class CommandLog {
   }
 
   private endingAt(at: OutputPosition, how: Partial<Pick<Ending, "exitCode" | "signal">> = {}): Ending {
-    return this.ends.endAtCursor(this.shell, { position: at.position(), offset: at.offset }, how);
+    return this.ends.endAtCursor(this.shells.top, { position: at.position(), offset: at.offset }, how);
   }
 
   private endCommand(ending: Ending, state: Exclude<CommandState, "running">): void {
     const { exitCode, signal, offset, outputEnd, at, endedAt, warnings } = ending;
-    const { shell } = this;
+    const { top: shell } = this.shells;
     const entry = shell.running;
     if (!(entry?.output instanceof RunningOutput)) return;
     shell.running = null;

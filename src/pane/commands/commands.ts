@@ -260,7 +260,7 @@ export class Commands {
     const { shell } = this.port.target;
     const isOwn =
       shellFile === null ||
-      this.log.child !== null ||
+      this.log.shell.child !== null ||
       shell === null ||
       (!isHungUp && exit.code !== hangupCodes[shell]);
     this.log.handleExit(exit, isOwn);
@@ -316,7 +316,7 @@ export class Commands {
 
   /** The inner shell that runs commands now; null: the session's own does. */
   get child(): ChildShell | null {
-    return this.log.child;
+    return this.log.shell.child;
   }
 
   /** The inner shell with this secret. Runs per mark. */
@@ -390,7 +390,7 @@ export class Commands {
 
   /** The shell that runs commands now, or the session's program; null when it is on another machine. */
   private get shellPid(): number | null {
-    const { child } = this.log;
+    const { child } = this.log.shell;
     return child === null ? this.port.program.pid : child.pid;
   }
 

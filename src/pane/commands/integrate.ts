@@ -74,7 +74,7 @@ export class ShellIntegrator {
   /** Waits for the shell's prompt. */
   private async awaitPrompt(child: ChildShell, signal: AbortSignal | undefined): Promise<boolean> {
     const { log, clock } = this.exec;
-    const holds = (): boolean => log.child === child && log.phase === "prompt";
+    const holds = (): boolean => log.shell.child === child && log.phase === "prompt";
     if (holds()) return true;
     const wait = new Wait<boolean>({ clock, ms: MAX_ADOPT_MS, signal }, holds);
     wait.own(log.on({ prompt: () => void (holds() && wait.end(true)), exited: () => wait.end(false) }));

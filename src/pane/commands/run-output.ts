@@ -134,7 +134,7 @@ export class RunOutput {
   /** The end of the output: before the prompt that follows it. */
   private outputEnd(state: ProgramState): { readonly end: TextPosition; readonly prompt: string | null } {
     const { text, log } = this.port;
-    const { phase, lastStatus, promptStart } = log;
+    const { phase, lastStatus, promptStart } = log.shell;
     if (phase !== "running") {
       if (lastStatus !== null && lastStatus.offset > this.fromCursor) return { end: lastStatus.position, prompt: null };
       if (promptStart !== null && isAfter(promptStart, this.start)) return { end: promptStart, prompt: null };

@@ -260,7 +260,7 @@ class Run implements Disposable {
   private get isCommandComing(): boolean {
     const { log, clock } = this.port;
     if (!this.isAtPrompt || this.commandCount === 0 || this.startedIds.length > 0) return false;
-    const answered = (log.lastStatus?.offset ?? -1) > this.fromOffset;
+    const answered = (log.shell.lastStatus?.offset ?? -1) > this.fromOffset;
     return !answered && clock.now() < this.sentAt + COMMAND_START_MS;
   }
 

@@ -33,10 +33,12 @@ export class ShellLevel {
    * Whether its process runs another program: until that shows a prompt, marks belong to the last line that ran.
    */
   isReplaced = false;
+  /** Position of the newest prompt's start. */
   promptStart: TextPosition | null = null;
   promptEnd: TextPosition | null = null;
   /** Output up to the end of its newest prompt. */
   promptOffset: number | null = null;
+  /** The newest D and its position: a shell sends one without a command for text that it rejected. */
   lastStatus: ShellStatus | null = null;
   running: CommandEntry | null = null;
   /** How the running command ends if a prompt follows. */

@@ -58,7 +58,7 @@ export class StepResults {
   /** A step without a record: the output after its input. */
   resultOfText(step: Step, state: ExecState, exitCode: number | null, from: TextPosition, limit: number): StepResult {
     const { text } = this.port;
-    const promptAt = this.port.log.promptStart;
+    const promptAt = this.port.log.shell.promptStart;
     const to = promptAt !== null && promptAt.line > from.line ? promptAt : text.position();
     const output = linesBetween(text, { line: from.line + 1, index: 0 }, to, limit);
     return {

@@ -54,7 +54,7 @@ export class StepWatch implements Disposable {
         this.startTimer(UNSTARTED_MS, unstarted);
         return;
       }
-      const { lastStatus } = log;
+      const { lastStatus } = log.shell;
       const exitCode = lastStatus !== null && lastStatus.offset > begin ? lastStatus.exitCode : null;
       this.finish({ kind: "unstarted", exitCode });
     };
