@@ -23,7 +23,7 @@ async function scene(alert: string) {
   const panes = async () =>
     (await http.get("/sessions/s/panes")).body as { id: string; agent?: { name: string; state: string } }[];
   await until("the agent", async () => (await panes()).some(({ agent }) => agent?.name === "claude"));
-  const say = (what: string) => wsh.ok("send", made.pane, what, "--keys", "Enter");
+  const say = (what: string) => wsh.call(made.pane, "input.send", { data: what, keys: ["Enter"] });
   const is = (state: string) => until(state, async () => (await panes()).some(({ agent }) => agent?.state === state));
   return { wsh, http, ...made, say, is, [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose]() };
 }
@@ -65,11 +65,11 @@ test("a terminal that shows the agent is notified after it has lost the focus, b
   // The program asks for focus reports; nobody views a terminal without focus.
   await wsh.session("s", "--", "bash", "-c", `printf '\\e[?1004h'; exec '${claude}'`);
   await using terminal = await EmulatorTerminal.attach(wsh, "s", { seen: /^>/m });
-  await until("the agent", async () => (await wsh.ok("agents", "--json")).includes('"claude"'));
+  await until("the agent", async () => (await wsh.call("s", "session.get", {})).agent?.name === "claude");
   terminal.type("\x1b[O");
   await terminal.sees(/\^\[\[O/);
-  await wsh.ok("send", "s", "--keys", "Enter");
-  await wsh.ok("send", "s", "9;may I?", "--keys", "Enter");
+  await wsh.call("s", "input.send", { keys: ["Enter"] });
+  await wsh.call("s", "input.send", { data: "9;may I?", keys: ["Enter"] });
   await until("the notification", () => notified(terminal).length > 0);
   expect(notified(terminal)).toEqual(["\x1b]9;wsh s: claude needs input: may I?"]);
 });

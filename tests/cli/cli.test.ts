@@ -624,7 +624,7 @@ describe("settings, scripts and completions", () => {
     writeFileSync(join(own.env.HOME ?? "", ".zshrc"), "PS1='$ '\n");
     await own.session("alpha", "--shell", "zsh", "--env", `PATH=${path}`);
     await own.shows("alpha", /^\$/m);
-    await own.ok("send", "alpha", 'eval "$(wsh completions zsh)"; clear; echo loa""ded', "--enter");
+    await own.enter("alpha", 'eval "$(wsh completions zsh)"; clear; echo loa""ded');
     await own.shows("alpha", /^loaded$/m);
     for (const [typed, shown] of [
       ["wsh attach ", "wsh attach alpha"],
@@ -632,10 +632,10 @@ describe("settings, scripts and completions", () => {
       ["wsh attach --server-name u b", "wsh attach --server-name u beta"],
       ["wsh -Lu kill ", "wsh -Lu kill beta"],
     ] as const) {
-      await own.ok("send", "alpha", typed, "--keys", "Tab");
+      await own.call("alpha", "input.send", { data: typed, keys: ["Tab"] });
       await own.shows("alpha", shown);
       // Not Ctrl+C: an interrupt also discards input behind it, if the shell reads it late.
-      await own.ok("send", "alpha", "--keys", "Ctrl+U");
+      await own.call("alpha", "input.send", { keys: ["Ctrl+U"] });
     }
   });
 

@@ -20,9 +20,9 @@ async function scene(config = "") {
     writeFileSync(file, FAKE);
     chmodSync(file, 0o755);
     await wsh.session(session, "--", file);
-    await until(name, async () => (await wsh.ok("agents", "--json")).includes(`"${session}"`));
+    await until(name, async () => (await wsh.call(session, "session.get", {})).agent !== undefined);
   };
-  const say = (session: string, what: string) => wsh.ok("send", session, what, "--keys", "Enter");
+  const say = (session: string, what: string) => wsh.call(session, "input.send", { data: what, keys: ["Enter"] });
   return { wsh, fake, say, [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose]() };
 }
 

@@ -74,7 +74,7 @@ test("an agent's hooks set its state in the list, in waits and in wsh agents, un
   // An agent that it runs itself changes nothing.
   await type("one", "nested");
   await type("one", "hook SubagentStop {}");
-  await until("the agent is seen to do it", async () => (await wsh.ok("screen", "one")).includes("hook SubagentStop"));
+  await until("the agent is seen to do it", async () => (await wsh.screen("one")).includes("hook SubagentStop"));
   expect(await agentOf("one")).toMatchObject({ name: "claude", state: "needs_input" });
 
   await type("two", "hook Stop {}");
@@ -100,7 +100,7 @@ test("a notification in its output reports that it needs a person; plain text do
   await type("osc", "hook SessionStart {}");
   await until("the agent is seen to do it", async () => (await agentOf("osc"))?.state === "idle");
   await type("osc", "say Do you want to proceed? blocked, waiting for permission");
-  await until("the agent is seen to do it", async () => (await wsh.ok("screen", "osc")).includes("blocked"));
+  await until("the agent is seen to do it", async () => (await wsh.screen("osc")).includes("blocked"));
   expect(await agentOf("osc")).toMatchObject({ state: "idle" });
   await type("osc", "osc 9;look here");
   await until("the agent is seen to do it", async () => (await agentOf("osc"))?.state === "needs_input");

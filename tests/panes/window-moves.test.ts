@@ -168,7 +168,7 @@ test("a window that came from another session is restored with its session, and 
     fs.readdirSync(parts, { recursive: true }).some((each) => `${each}`.includes(`p${pane.slice(1)}.`));
   await until("its checkpoint", kept);
   process.kill(taker, "SIGKILL");
-  await until("it to be crashed", async () => (await wsh.run("list", "--all")).stdout.includes("crashed"));
+  await until("it to be crashed", async () => (await all.http.get("/sessions?all=true")).text.includes('"crashed"'));
   await until("its process to let go", async () => (await wsh.run("exec", pane, "--", "true")).code !== 0);
   expect((await wsh.run("restore", "two")).stderr).not.toContain("without");
   expect(await wsh.ok("window", "list", "two")).toContain("moved");
