@@ -121,17 +121,23 @@ export function isPlainShell(process: ProcessFacts): boolean {
 }
 
 /** Whether a process relays an inner terminal, so that facts about it say nothing about what the person sees. */
-function carriesTerminal(process: ProcessFacts, alone: boolean): boolean {
+function carriesTerminal(process: ProcessFacts, members: readonly ProcessFacts[]): boolean {
   if (remoteTerminals.has(process.name) || process.name.startsWith("tmux")) return true;
-  const tool = basename(process.args[0] ?? process.name);
+  const tool = toolOf(process);
   if (containerTools.has(tool)) return process.args.slice(1).some((arg) => containerVerbs.has(arg));
-  // With its own pty, sudo's command is in another group; without one, it is in this group.
-  return (tool === "sudo" || tool === "su" || tool === "doas") && alone;
+  // With its own pty, sudo's command is in another group; without one, it is in this group. In the group, too, is the
+  // copy of itself that sudo forks first, until that leaves it: what sudo reads until then is not for sudo.
+  const changesUser = tool === "sudo" || tool === "su" || tool === "doas";
+  return changesUser && members.every((member) => toolOf(member) === tool);
+}
+
+function toolOf({ name, args }: ProcessFacts): string {
+  return basename(args[0] ?? name);
 }
 
 /** The member of a foreground group that relays another terminal, whose state matters more than the member's. */
 export function carrierOf({ members }: ForegroundFacts): ProcessFacts | null {
-  return members.find((member) => carriesTerminal(member, members.length === 1)) ?? null;
+  return members.find((member) => carriesTerminal(member, members)) ?? null;
 }
 
 /** Name of the relay in the foreground, and whether facts and flags still describe the program inside. */

@@ -353,6 +353,17 @@ describe("the state with fewer facts of the system", () => {
     expect(classify({ ...quiet, facts })).toMatchObject({ state: "running", doing: "unknown", relay: "sudo" });
   });
 
+  test("sudo that has forked, and not yet started its command, does not wait for input", () => {
+    const reads = { ...member, activity: "reading_tty" } as const;
+    const raw = { canonical: false, echo: false };
+    const known = (second: string) => {
+      const members = [reads, { ...member, pid: 21, ppid: 20, name: second, args: [second, "true"] }];
+      return classify({ ...quiet, facts: { ...facts, members }, flags: raw });
+    };
+    expect(known("sudo")).toMatchObject({ state: "running", relay: "sudo", settled: false });
+    expect(known("cat")).toMatchObject({ state: "waiting_for_input", relay: null });
+  });
+
   test("ssh is judged by the marks of the shell behind it", () => {
     const ssh = { ...member, name: "ssh", args: ["ssh", "host"], activity: "reading_tty" } as const;
     const known = { ...quiet, facts: { ...facts, members: [ssh] }, flags: { canonical: false, echo: false } };
