@@ -15,7 +15,11 @@ const withSsh = testWith("sshd", "ssh", "ssh-keygen");
 let honest: Promise<TwoMachines> | null = null;
 /** Two machines of which nothing is wrong, for the tests of connections that end. */
 function honestMachines(): Promise<TwoMachines> {
-  honest ??= TwoMachines.start();
+  // A server that was started on demand would end half a minute later, between two requests on a busy machine.
+  honest ??= TwoMachines.start().then(async (machines) => {
+    await machines.local.server();
+    return machines;
+  });
   return honest;
 }
 afterAll(async () => (await honest)?.[Symbol.asyncDispose]());
@@ -100,7 +104,6 @@ withSsh("a remote wsh whose every answer is forged is refused, and none of its t
 
 withSsh("an argument that ssh would take for an option is not a machine, wherever it is named", async () => {
   const { local } = await honestMachines();
-  await local.ok("server", "--ensure", "--bind", "none");
   const mark = join(local.dir, "owned");
   const evil = [`ssh://-oProxyCommand=touch ${mark}`, `ssh://-oProxyCommand=touch%20${mark}`, `ssh://-F${mark}@m1`];
   for (const address of [...evil, `ssh://m1:-oProxyCommand=touch`, `ssh://m1/dev\n-oProxyCommand=x`]) {
@@ -150,7 +153,6 @@ withSsh("the ssh master is killed in the middle of a command: its result is retu
   const machines = await (await honestMachines()).add();
   const { local, remote } = machines;
   await local.ok("new", "m1/dev");
-  await local.ok("server", "--ensure", "--bind", "none");
   const api = new HeldCommand("api", remote);
   const init = { method: "POST", headers: { "Content-Type": "application/json" } };
   const body = JSON.stringify({ command: api.text });
@@ -176,7 +178,6 @@ withSsh(
     const machines = await (await honestMachines()).add();
     const { local, remote, sshd } = machines;
     await local.ok("new", "m1/lost");
-    await local.ok("server", "--ensure", "--bind", "none");
     const cut = new HeldCommand("cut", remote);
     const exec = async (id: string, deadlineMs: number) => {
       const headers = {
