@@ -1,5 +1,5 @@
 /** Every request over MCP is answered once, under its own id, for any ids of a client. */
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { answeredId } from "../../src/mcp/bridge/link.ts";
 import { initialize, Lines, request, toolCall } from "../support/bridge-lines.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
@@ -21,6 +21,9 @@ const ids = [
 ];
 
 describe("through the bridge", () => {
+  const mcp = new McpInstance();
+  afterAll(() => mcp[Symbol.asyncDispose]());
+
   test("an answer has its request's id, however it is written", () => {
     for (const id of ids) {
       for (const rest of [{ result: { text: '","error":' } }, { error: { code: 1, message: "x" } }]) {
@@ -43,7 +46,6 @@ describe("through the bridge", () => {
   });
 
   test("each is answered once, and not again when the server ends", async () => {
-    await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send(initialize, toolCall(2, "wsh_get_status", {}));
     const { pid } = (await bridge.answer(2)).result.structuredContent;
@@ -61,7 +63,6 @@ describe("through the bridge", () => {
   });
 
   test("one in use is refused, and its request is answered regardless", async () => {
-    await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send(initialize, toolCall(2, "wsh_create_session", { command: "cat" }));
     const session = (await bridge.answer(2)).result.structuredContent.name;
@@ -75,7 +76,6 @@ describe("through the bridge", () => {
   });
 
   test("one that JSON cannot express is refused", async () => {
-    await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send('{"jsonrpc":"2.0","id":1e999,"method":"ping"}');
     expect((await bridge.answer(null)).error).toMatchObject({ code: -32600 });

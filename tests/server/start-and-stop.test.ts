@@ -141,7 +141,7 @@ describe("there is one server", () => {
 
   test("of many started at once one stays, and the others report the reason", async () => {
     await using wsh = new Wsh();
-    const count = full ? 20 : 8;
+    const count = full ? 20 : 5;
     const starts = Array.from({ length: count }, () => wsh.spawn(["server", "--bind", "none"]));
     const ended = starts.map((child) => child.exited);
     const isOver = () => starts.filter(({ exitCode }) => exitCode !== null).length === count - 1;
@@ -159,7 +159,9 @@ describe("there is one server", () => {
   test("--ensure starts one, ephemeral and in the background, or prints where it is", async () => {
     await using wsh = new Wsh();
     const ensures = await Promise.all(
-      Array.from({ length: 8 }, async () => JSON.parse(await wsh.ok("server", "--ensure", "--bind", "none", "--json"))),
+      Array.from({ length: full ? 8 : 4 }, async () =>
+        JSON.parse(await wsh.ok("server", "--ensure", "--bind", "none", "--json")),
+      ),
     );
     const [first] = ensures;
     expect(first).toEqual({ socket: wsh.instance.httpSocket, addresses: [], pid: expect.any(Number) });
@@ -265,19 +267,21 @@ test("--base-prefix moves everything but health", async () => {
 });
 
 describe("the end", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)("%s leaves the sessions, and the log says so", async (signal) => {
+  test("by SIGTERM or SIGINT leaves the sessions, and the log says so", async () => {
     await using wsh = new Wsh();
-    const child = wsh.spawn(["server", "--bind", "none"]);
+    const { pid } = await wsh.session("stays", "--", "sleep 1000");
     const http = socketOf(wsh);
-    await until("the server", async () => (await http.get("/health").catch(() => null))?.status === 200);
-    const { pid } = await http.create({ name: "stays", command: "sleep 1000" });
-    const waiting = http.get("/sessions/stays/idle?timeout_ms=60000").catch(() => "cut off");
-    child.kill(signal);
-    expect(await child.exited).toBe(0);
-    await waiting;
-    expect(await new Response(child.stderr).text()).toMatch(/sessions keep running.*wsh stop/);
-    for (const path of [wsh.instance.httpSocket, wsh.instance.mcpSocket]) expect(fs.existsSync(path)).toBe(false);
-    expect(await wsh.list()).toMatchObject([{ name: "stays", pid }]);
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      const child = wsh.spawn(["server", "--bind", "none"]);
+      await until("the server", async () => (await http.get("/health").catch(() => null))?.status === 200);
+      const waiting = http.get("/sessions/stays/idle?timeout_ms=60000").catch(() => "cut off");
+      child.kill(signal);
+      expect({ signal, code: await child.exited }).toEqual({ signal, code: 0 });
+      await waiting;
+      expect(await new Response(child.stderr).text()).toMatch(/sessions keep running.*wsh stop/);
+      for (const path of [wsh.instance.httpSocket, wsh.instance.mcpSocket]) expect(fs.existsSync(path)).toBe(false);
+      expect(await wsh.list()).toMatchObject([{ name: "stays", pid }]);
+    }
   });
 
   test("wsh stop ends everything, also programs that ignore signals", async () => {
@@ -292,14 +296,8 @@ describe("the end", () => {
     await until("the server to end", () => isZombie(pid));
     expect(await wsh.list("--all")).toEqual([]);
     expect(await wsh.ok("stop")).toBe("No server running.\n");
-    // Again at once.
+    // Again at once; and over HTTP, with the number of sessions.
     await wsh.server();
-  });
-
-  test("POST /server/stop reports how many sessions there were", async () => {
-    await using wsh = new Wsh();
-    await wsh.server();
-    const http = socketOf(wsh);
     for (const name of ["a", "b"]) await http.create({ name, command: "sleep 1000" });
     expect(await http.send("POST", "/server/stop")).toMatchObject({ status: 200, body: { sessions: 2 } });
     await until("everything to be gone", () => wsh.processes().length === 0);
