@@ -74,6 +74,11 @@ export class Machines {
     return fleet.members.names.filter((name) => !added.has(name));
   }
 
+  /** All other machines: the added ones, then those of the fleet. */
+  get names(): readonly string[] {
+    return [...this.addedMachines.map(({ name }) => name), ...this.ofFleet];
+  }
+
   isOfFleet(name: string): boolean {
     return this.fleet?.members.has(name) === true && !this.addedMachines.some((each) => each.name === name);
   }

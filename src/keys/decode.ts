@@ -8,6 +8,7 @@
  * (docs/keys.md, In events), so they can be sent back by `encodeKeys`.
  */
 
+import { PASTE_BEGIN, PASTE_END } from "../protocol/pasted-text.ts";
 import { parseCsi, parseSs3 } from "./sequences.ts";
 import type { InputEvent, InputKind, ParsedKey } from "./types.ts";
 
@@ -34,8 +35,6 @@ const MAX_REPLY_BYTES = 65_536;
 const MAX_PASTE_BYTES = 1024 * 1024;
 /** Zero-width joiner: the next code point belongs to the same character. */
 const JOINER = "\u200d";
-const pasteStart = "\x1b[200~";
-const pasteEnd = "\x1b[201~";
 
 /** One event and its bytes; null when more bytes are needed to decide. */
 type DecodedStep = {
@@ -133,7 +132,7 @@ function decodeEscape(bytes: Buffer, offset: number, flush: boolean): DecodedSte
 }
 
 function decodeCsi(bytes: Buffer, offset: number, flush: boolean): DecodedStep {
-  if (startsWith(bytes, offset, pasteStart)) return decodePaste(bytes, offset, offset + pasteStart.length, flush);
+  if (startsWith(bytes, offset, PASTE_BEGIN)) return decodePaste(bytes, offset, offset + PASTE_BEGIN.length, flush);
   if (bytes[offset + 2] === 0x4d) return decodeX10Mouse(bytes, offset, flush);
   // The Linux console encodes F1 to F5 as CSI [ A to CSI [ E.
   let end = bytes[offset + 2] === 0x5b ? offset + 3 : offset + 2;
@@ -184,12 +183,12 @@ function decodeX10Mouse(bytes: Buffer, offset: number, flush: boolean): DecodedS
 /** @param from first possible position of the paste's end */
 function decodePaste(bytes: Buffer, offset: number, from: number, flush: boolean): DecodedStep {
   const paste = { kind: "paste", parsed: null } as const;
-  const end = bytes.indexOf(pasteEnd, from);
-  if (end >= 0) return { ...paste, length: end + pasteEnd.length - offset };
+  const end = bytes.indexOf(PASTE_END, from);
+  if (end >= 0) return { ...paste, length: end + PASTE_END.length - offset };
   if (!flush && bytes.length - offset <= MAX_PASTE_BYTES) return null;
   // The rest may contain part of the end.
-  let heldBack = Math.min(pasteEnd.length - 1, bytes.length - from);
-  while (heldBack > 0 && !startsWith(bytes, bytes.length - heldBack, pasteEnd.slice(0, heldBack))) heldBack--;
+  let heldBack = Math.min(PASTE_END.length - 1, bytes.length - from);
+  while (heldBack > 0 && !startsWith(bytes, bytes.length - heldBack, PASTE_END.slice(0, heldBack))) heldBack--;
   const length = bytes.length - heldBack - offset;
   return length === 0 ? { ...paste, length: heldBack } : { ...paste, length, continues: true };
 }

@@ -3,14 +3,15 @@
  * sent.
  */
 import { WshError } from "../protocol/errors.ts";
+import { PASTE_BEGIN, PASTE_END } from "../protocol/pasted-text.ts";
 import { encodeKeys, type KeyModes } from "./encode.ts";
 import { parseKeyName } from "./parse-name.ts";
 
 /** Longest decoded input (docs/protocol.md, Limits). */
 const MAX_INPUT_BYTES = 1024 * 1024;
 const encoder = new TextEncoder();
-const PASTE_BEGIN = encoder.encode("\x1b[200~");
-const PASTE_END = encoder.encode("\x1b[201~");
+const pasteBegin = encoder.encode(PASTE_BEGIN);
+const pasteEnd = encoder.encode(PASTE_END);
 const ESC = 0x1b;
 /** The marker's last byte. */
 const TILDE = 0x7e;
@@ -79,11 +80,11 @@ function bracketPaste(bytes: Uint8Array): Uint8Array {
   for (const byte of bytes) {
     inside[length++] = byte;
     // Compared with the kept bytes, since removing one marker can join the halves of another.
-    const start = length - PASTE_END.length;
-    if (byte === TILDE && start >= 0 && PASTE_END.every((marker, index) => inside[start + index] === marker))
+    const start = length - pasteEnd.length;
+    if (byte === TILDE && start >= 0 && pasteEnd.every((marker, index) => inside[start + index] === marker))
       length = start;
   }
-  return new Uint8Array(Buffer.concat([PASTE_BEGIN, inside.subarray(0, length), PASTE_END]));
+  return new Uint8Array(Buffer.concat([pasteBegin, inside.subarray(0, length), pasteEnd]));
 }
 
 function fromBase64(text: string): Uint8Array {

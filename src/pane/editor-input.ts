@@ -7,8 +7,9 @@
  * program ran may be that program's, or the editor may read it after the next prompt: it counts for that prompt.
  */
 
-const PASTE_BEGIN = "\x1b[200~";
-const PASTE_END = "\x1b[201~";
+import { PASTE_BEGIN, PASTE_END } from "../protocol/pasted-text.ts";
+
+
 /** Enter, Ctrl+C, Ctrl+D, Ctrl+U. */
 const LINE_ENDS = ["\r", "\n", "\x03", "\x04", "\x15"] as const;
 /** Terminals' answers to queries, and marks of pastes. */

@@ -4,10 +4,11 @@
  * last hold ends. They are bounded like all pending input: further input is refused with an error.
  */
 import { WshError } from "../protocol/errors.ts";
+import { PASTE_END } from "../protocol/pasted-text.ts";
 import { INPUT_LIMIT_BYTES } from "../pty/input-queue.ts";
 import { EditorInput } from "./editor-input.ts";
 
-const PASTE_END = new TextEncoder().encode("\x1b[201~");
+const pasteEnd = new TextEncoder().encode(PASTE_END);
 
 export interface InputHold extends Disposable {
   /** @throws WshError session_ended, input_send_failed */
@@ -61,7 +62,7 @@ export class InputGate {
       write: (bytes) => this.deliver(bytes),
       endPaste: () => {
         this.editor.notePasteEnd();
-        return this.deliver(PASTE_END);
+        return this.deliver(pasteEnd);
       },
       [Symbol.dispose]: () => {
         if (this.holder !== hold) return;

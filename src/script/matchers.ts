@@ -69,7 +69,7 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
         const stem = join(dirname(test.file), "__terminals__", `${basename(test.file)}-${snapshotName}`);
         const expected = fs.existsSync(`${stem}.txt`) ? fs.readFileSync(`${stem}.txt`, "utf8") : null;
         if (expected === null && process.env.CI && !update)
-          throw failure(terminalMatchers.toMatchScreen, `there is no ${stem}.txt`);
+          throw failure(terminalMatchers.toMatchScreen, `the snapshot ${stem}.txt does not exist (--update writes it)`);
         if (expected === null || update) return writeSnapshot(terminal, stem);
         let now = "";
         const isSame = await terminal

@@ -5,6 +5,7 @@
  */
 import { cleanText } from "../compositor/graphemes.ts";
 import type { InputEvent, ParsedKey } from "../keys/types.ts";
+import { insidePaste } from "../protocol/pasted-text.ts";
 
 export interface EditedLine {
   /** Text before the caret, in graphemes. */
@@ -102,10 +103,5 @@ export function insertText<T extends EditedLine>(line: T, text: string, max: num
 
 /** The text of a bracketed paste; a newline at its end does not submit it. */
 export function pastedText({ raw }: Pick<InputEvent, "raw">): string {
-  const text = new TextDecoder().decode(raw);
-  return text
-    .replace(/^\x1b\[200~/, "")
-    .replace(/\x1b\[201~$/, "")
-    .replace(/\r\n?/g, "\n")
-    .replace(/\n+$/, "");
+  return insidePaste(raw).replace(/\r\n?/g, "\n").replace(/\n+$/, "");
 }

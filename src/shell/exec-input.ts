@@ -6,6 +6,7 @@
  * heredocs end in the shell's own error instead of a continuation prompt.
  */
 import { WshError } from "../protocol/errors.ts";
+import { PASTE_BEGIN, PASTE_END } from "../protocol/pasted-text.ts";
 import type { ShellKind } from "./plan.ts";
 
 export interface ExecInput {
@@ -20,9 +21,6 @@ export interface ExecInput {
  * newline: 3.5 KB of short lines take it 0.4 s, 20 KB more than 20 s; percent-encoded, 33 KB take 0.7 s (fish 3.6).
  */
 const FISH_QUOTED_LIMIT = 1000;
-
-const pasteBegin = "\x1b[200~";
-const pasteEnd = "\x1b[201~";
 
 /** Words that open something which a later line must close, in any of the shells. */
 const opening =
@@ -48,7 +46,9 @@ export function execInput(command: string, shell: ShellKind, options: PromptMode
   const line = shell === "other" || isPlain(text, shell) ? text : evalLine(text, shell, options);
   // fish expands an abbreviation under the cursor at Enter; a blank after it is cut from its history.
   const shown = shell === "fish" && line === text ? `${line} ` : line;
-  const typed = options.bracketedPaste ? `${pasteBegin}${shown.replaceAll(pasteEnd, "")}${pasteEnd}\r` : `${shown}\r`;
+  const typed = options.bracketedPaste
+    ? `${PASTE_BEGIN}${shown.replaceAll(PASTE_END, "")}${PASTE_END}\r`
+    : `${shown}\r`;
   // fish cuts a blank at the beginning of a paste.
   return { text: new TextEncoder().encode(options.indented === true ? ` ${typed}` : typed), line };
 }

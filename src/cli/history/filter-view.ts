@@ -7,6 +7,7 @@
 import type { InputEvent } from "../../keys/types.ts";
 import type { HistoryCommand } from "../../operations/history.ts";
 import { visibleCell } from "../../protocol/harmless-text.ts";
+import { insidePaste } from "../../protocol/pasted-text.ts";
 import { shorten } from "../print.ts";
 import { formatAge, formatDuration, formatEnd } from "./columns.ts";
 
@@ -37,8 +38,6 @@ export type FilterAction =
   | { readonly kind: "accept"; readonly command: HistoryCommand }
   | { readonly kind: "leave" };
 
-const decoder = new TextDecoder();
-
 /** @param page commands that a screen shows */
 export function press(state: FilterState, event: InputEvent, page: number): FilterAction {
   const search = (query: string): FilterAction => ({
@@ -46,8 +45,7 @@ export function press(state: FilterState, event: InputEvent, page: number): Filt
     state: { ...state, query: query.slice(0, MAX_QUERY).toWellFormed(), selectedIndex: 0 },
   });
   if (event.kind === "paste") {
-    const text = decoder.decode(event.raw).replace(/^\x1b\[200~|\x1b\[201~$/g, "");
-    return search(state.query + text.replaceAll(/[\x00-\x1f\x7f]+/g, " "));
+    return search(state.query + insidePaste(event.raw).replaceAll(/[\x00-\x1f\x7f]+/g, " "));
   }
   if (event.kind !== "key" || event.parsed === null) return { kind: "draw", state };
   const { key, modifiers } = event.parsed;

@@ -3,12 +3,10 @@
  * character of it acts as a key; a prompt that already has text is left unchanged.
  */
 import { WshError } from "../../protocol/errors.ts";
+import { PASTE_BEGIN, PASTE_END } from "../../protocol/pasted-text.ts";
 import { cleanLine } from "../../protocol/typed-texts.ts";
 import type { InputHold } from "../input-gate.ts";
 import { type LinePort, PromptLine } from "./prompt-line.ts";
-
-const PASTE_BEGIN = "\x1b[200~";
-const PASTE_END = "\x1b[201~";
 
 export interface LineOfferPort extends LinePort {
   /** Types past the held input. */

@@ -12,6 +12,7 @@ import { platform } from "../../platform/platform.ts";
 import type { Step, StepResult } from "../../protocol/commands.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { PASTE_BEGIN, PASTE_END } from "../../protocol/pasted-text.ts";
 import { type TypedShell, typedLine } from "../../shell/typed-line.ts";
 import type { InputHold } from "../input-gate.ts";
 import type { ShellMark } from "../ports.ts";
@@ -239,7 +240,7 @@ export class TypedExec {
     this.watchers.add(watcher);
     wait.own(() => this.watchers.delete(watcher));
     // One paste if the editor supports it: keys bound to completion or correction do not act on it.
-    const typed = target.bracketedPaste ? `\x1b[200~${line}\x1b[201~` : line;
+    const typed = target.bracketedPaste ? `${PASTE_BEGIN}${line}${PASTE_END}` : line;
     await this.port.send(new TextEncoder().encode(typed), hold);
     watcher();
     if (await wait.promise) return;

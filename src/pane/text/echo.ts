@@ -9,6 +9,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { PASTE_BEGIN, PASTE_END } from "../../protocol/pasted-text.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import type { Mask } from "./masks.ts";
 import type { TerminalText, TextPosition } from "./text.ts";
@@ -61,7 +62,7 @@ export function typedLines(input: string): TypedLine[] {
     line = "";
     isWhole = true;
   };
-  for (const char of input.replaceAll("\x1b[200~", "").replaceAll("\x1b[201~", "")) {
+  for (const char of input.replaceAll(PASTE_BEGIN, "").replaceAll(PASTE_END, "")) {
     if (char === "\r" || char === "\n") end();
     else if (!isWhole) continue;
     else if (char === "\x7f" || char === "\b") line = [...line].slice(0, -1).join("");

@@ -26,8 +26,8 @@ export async function idleEverywhere(
   input: ParsedInput<"idle.any">,
   context: CallContext,
 ): Promise<OperationOutput<"idle.any">> {
-  const isAlone = input.tag.length === 0 || context.caller.only !== undefined || context.fromMachine === true;
-  const others = isAlone ? [] : [...machines.addedMachines.map(({ name }) => name), ...machines.ofFleet];
+  const isLocalOnly = input.tag.length === 0 || context.caller.only !== undefined || context.fromMachine === true;
+  const others = isLocalOnly ? [] : machines.names;
   const agent = state.concealedFrom(context.caller);
   if (others.length === 0) return idleAny(proxies, input, context, agent);
   const losers = new AbortController();
@@ -73,8 +73,8 @@ export async function askEverywhere(
   }
   const person = await personsSession(proxies, context);
   if (person !== null) return askIn(person, input, context);
-  const isAlone = context.caller.only !== undefined || context.fromMachine === true;
-  const there = isAlone ? null : await askMachine(remote, input, context);
+  const isLocalOnly = context.caller.only !== undefined || context.fromMachine === true;
+  const there = isLocalOnly ? null : await askMachine(remote, input, context);
   if (there !== null) return there;
   // The machine that asks has notices of its own.
   const noticed = context.fromMachine === true ? null : await noticedSession(proxies, context);

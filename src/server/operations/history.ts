@@ -26,7 +26,7 @@ export async function searchHistory(
     askHistory<Page>(state, { do: "search", input: withoutMachine(partInput) }, signal);
   if (!input.all_machines || fromMachine === true) return searchLocally(input);
   await machines.fleet?.ready();
-  const remoteParts = [...machines.addedMachines.map(({ name }) => name), ...machines.ofFleet].map(
+  const remoteParts = machines.names.map(
     (server): HistoryPart => ({
       server,
       async ask(partInput) {

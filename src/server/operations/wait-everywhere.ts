@@ -32,7 +32,7 @@ export async function waitEverywhere(
   context: CallContext,
 ): Promise<Result> {
   const isLocalOnly = context.caller.only !== undefined || context.fromMachine === true;
-  const others = isLocalOnly ? [] : [...machines.addedMachines.map(({ name }) => name), ...machines.ofFleet];
+  const others = isLocalOnly ? [] : machines.names;
   const parts = partsOf(input, [hostname, localMachine], others);
   const foreign = context.fromMachine === true ? parts.find(({ machine }) => machine !== null) : undefined;
   if (foreign !== undefined) {

@@ -45,12 +45,12 @@ export function mountPage(app: Hono<AppEnv>, guard: GuardPolicy): void {
         if (verdict !== null && !verdict.ok)
           return errorResponse(new WshError(verdict.code, verdict.message), c.req.path);
       }
-      return answer(file, c);
+      return fileResponse(file, c);
     });
   }
 }
 
-async function answer(file: PageFile, c: AppContext): Promise<Response> {
+async function fileResponse(file: PageFile, c: AppContext): Promise<Response> {
   const cached = { ...headers, ETag: file.etag, "Cache-Control": file.hashed ? FOREVER : "no-cache" };
   if (c.req.header("if-none-match") === file.etag) return new Response(null, { status: 304, headers: cached });
   const accepted = (c.req.header("accept-encoding") ?? "").split(",").map((coding) => coding.trim().split(";")[0]);

@@ -163,7 +163,7 @@ export class SessionProxy {
   private lostError(): WshError {
     const { name } = this.info;
     if (this.isLeaving) return new WshError("session_not_found", `session '${name}' was ended`);
-    if (this.isDropped) return new WshError("server_unavailable", "the server ends");
+    if (this.isDropped) return new WshError("server_unavailable", "the server is shutting down");
     return new WshError("session_crashed", `the session process of '${name}' has died`, { session: name });
   }
 }

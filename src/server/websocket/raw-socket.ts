@@ -4,17 +4,10 @@ import { accessCovers } from "../../protocol/caller.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { SessionStream } from "../sessions/session-stream.ts";
 import type { StreamedPane } from "../sessions/streamed-session.ts";
-import { closeCodes, closeReason, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
+import type { TypedInputRecord } from "./typed-input-record.ts";
+import { closeIfInputPends, closeReason, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
 
-/** Maximum typed bytes pending for a session process, which takes megabytes at once unless it hangs. */
-const MAX_PENDING_INPUT = 4 * 1024 * 1024;
 const encoder = new TextEncoder();
-
-/** The input typed over one connection, as a digest. */
-export interface TypedRecord {
-  readonly hasher: Bun.CryptoHasher;
-  write(typed: { readonly bytes: number; readonly hmac: string }): void;
-}
 
 export class RawSocket implements WebSocketEndpoint {
   private socket: WebSocketPeer | null = null;
@@ -22,19 +15,18 @@ export class RawSocket implements WebSocketEndpoint {
   private endReason: string | null = null;
   /** Output before the upgrade is complete. */
   private readonly early: Uint8Array[] = [];
-  private typedBytes = 0;
 
-  private constructor(private readonly record: TypedRecord | null) {}
+  private constructor(private readonly record: TypedInputRecord | null) {}
 
   /**
-   * @param record records the typed input at the end
+   * @param record written at the end; null: typed input is not recorded
    * @throws WshError of SessionStream.open: then nothing is upgraded
    */
   static async open(
     source: StreamedPane,
     context: RequestContext,
     snapshot: boolean,
-    record: TypedRecord | null,
+    record: TypedInputRecord | null,
   ): Promise<RawSocket> {
     const endpoint = new RawSocket(record);
     const stream = await SessionStream.open(source, context, {
@@ -61,10 +53,9 @@ export class RawSocket implements WebSocketEndpoint {
     const { stream, socket } = this;
     if (stream === null) return;
     const bytes = typeof data === "string" ? encoder.encode(data) : new Uint8Array(data);
-    this.record?.hasher.update(bytes);
-    this.typedBytes += bytes.length;
+    this.record?.add(bytes);
     stream.type(bytes);
-    if (stream.pending > MAX_PENDING_INPUT) socket?.close(closeCodes.trouble, "the session does not accept its input");
+    closeIfInputPends(socket, stream.pending);
   }
 
   drain(): void {
@@ -74,7 +65,7 @@ export class RawSocket implements WebSocketEndpoint {
   close(): void {
     this.socket = null;
     this.stream?.close();
-    this.record?.write({ bytes: this.typedBytes, hmac: this.record.hasher.digest("hex") });
+    this.record?.end();
   }
 
   private output(bytes: Uint8Array): void {

@@ -16,9 +16,10 @@ import { type AppContext, type AppEnv, actingFor } from "../http/context.ts";
 import type { RemoteEvents } from "../machines/remote-events.ts";
 import type { ViewKeys } from "../options.ts";
 import type { StreamedPane, StreamedSession, StreamedSessions } from "../sessions/streamed-session.ts";
-import { RawSocket, type TypedRecord } from "./raw-socket.ts";
+import { RawSocket } from "./raw-socket.ts";
 import { ServerSocket, type ServerSocketOptions } from "./server-socket.ts";
 import { SessionSocket } from "./session-socket.ts";
+import { TypedInputRecord } from "./typed-input-record.ts";
 import { upgrade } from "./upgrade.ts";
 import { ViewSocket } from "./view-socket.ts";
 import type { WebSocketEndpoint, WebSockets } from "./websockets.ts";
@@ -123,17 +124,14 @@ export class WebSocketRoutes {
   }
 
   /** Null: nothing is recorded. */
-  private record(operation: string, source: StreamedSession, context: CallContext): TypedRecord | null {
+  private record(operation: string, source: StreamedSession, context: CallContext): TypedInputRecord | null {
     const { audit } = this.options;
     if (audit === null) return null;
     const began = performance.now();
-    return {
-      hasher: audit.hasher(),
-      write(typed) {
-        const ms = performance.now() - began;
-        audit.write({ operation, input: null, context, reached: source.info, result: "ok", ms, typed });
-      },
-    };
+    return new TypedInputRecord(audit.hasher(), (typed) => {
+      const ms = performance.now() - began;
+      audit.write({ operation, input: null, context, reached: source.info, result: "ok", ms, typed });
+    });
   }
 
   private paneOf(c: AppContext): Promise<StreamedPane> {

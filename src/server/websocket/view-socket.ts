@@ -16,13 +16,19 @@ import type { RequestContext } from "../../wire/connection.ts";
 import type { ViewKeys } from "../options.ts";
 import type { StreamedSession, StreamedSessions } from "../sessions/streamed-session.ts";
 import { ViewFeed } from "../sessions/view-feed.ts";
-import type { TypedRecord } from "./raw-socket.ts";
-import { closeCodes, closeReason, errorBody, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
+import type { TypedInputRecord } from "./typed-input-record.ts";
+import {
+  closeCodes,
+  closeIfInputPends,
+  closeReason,
+  errorBody,
+  MAX_PENDING_INPUT,
+  type WebSocketEndpoint,
+  type WebSocketPeer,
+} from "./websockets.ts";
 
 /** Time for the first message, in ms. */
 const OPEN_MS = 5_000;
-/** Maximum typed bytes that no process has acknowledged: a few large pastes. */
-const MAX_PENDING_INPUT = 4 * 1024 * 1024;
 
 type OpenRequest = Extract<v.InferOutput<typeof ViewRequestSchema>, { type: "open" }>;
 
@@ -35,8 +41,8 @@ interface ViewSocketOptions {
   /** Whether it has no influence on the session's size, whatever it requests. */
   readonly follows: boolean;
   readonly keys: (isTolerant: boolean) => Promise<ViewKeys>;
-  /** Records typed input at the end; null: not recorded. */
-  readonly record: TypedRecord | null;
+  /** Written at the end; null: typed input is not recorded. */
+  readonly record: TypedInputRecord | null;
 }
 
 export class ViewSocket implements WebSocketEndpoint {
@@ -45,8 +51,6 @@ export class ViewSocket implements WebSocketEndpoint {
   private isOpening = false;
   private timer: Timer | null = null;
   private pictures = 0;
-  /** Bytes of input that was passed on, for the record. */
-  private typedBytes = 0;
   private queuedBytes = 0;
   /** Messages between the first one and its answer. */
   private readonly early: (string | Uint8Array)[] = [];
@@ -74,8 +78,7 @@ export class ViewSocket implements WebSocketEndpoint {
     clearTimeout(this.timer ?? undefined);
     this.socket = null;
     this.feed?.close();
-    const { record } = this.options;
-    record?.write({ bytes: this.typedBytes, hmac: record.hasher.digest("hex") });
+    this.options.record?.end();
   }
 
   private begin(data: string | Uint8Array): void {
@@ -208,11 +211,9 @@ export class ViewSocket implements WebSocketEndpoint {
   private type(feed: ViewFeed, data: Uint8Array): void {
     const input = decodeInput(data);
     if (input === null || input.number === 0) throw new WshError("invalid_request", "input must begin with its number");
-    this.options.record?.hasher.update(input.bytes);
-    this.typedBytes += input.bytes.length;
+    this.options.record?.add(input.bytes);
     feed.type(input);
-    if (feed.pending > MAX_PENDING_INPUT)
-      this.socket?.close(closeCodes.trouble, "the session does not accept its input");
+    closeIfInputPends(this.socket, feed.pending);
   }
 
   private frame(json: string): void {

@@ -31,6 +31,17 @@ export interface WebSocketEndpoint {
 /** Close codes of the gateway (RFC 6455 §7.4.1). */
 export const closeCodes = { normal: 1000, policy: 1008, trouble: 1011 } as const;
 
+/**
+ * Maximum typed bytes that no session process has taken: a few large pastes. It takes megabytes at once unless it
+ * hangs.
+ */
+export const MAX_PENDING_INPUT = 4 * 1024 * 1024;
+
+/** Closes a connection whose input its session process does not take. @param pending bytes */
+export function closeIfInputPends(socket: WebSocketPeer | null, pending: number): void {
+  if (pending > MAX_PENDING_INPUT) socket?.close(closeCodes.trouble, "the session does not accept its input");
+}
+
 /** The body of an error message. */
 export function errorBody(thrown: unknown) {
   const { schema, ...body } = WshError.from(thrown).bodyAt("http");

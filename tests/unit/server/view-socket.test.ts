@@ -2,12 +2,12 @@
 import { expect, test } from "bun:test";
 import type { Access, Caller } from "../../../src/protocol/caller.ts";
 import { encodeInput } from "../../../src/protocol/numbered-input.ts";
+import { TypedInputRecord } from "../../../src/server/websocket/typed-input-record.ts";
 import { ViewSocket } from "../../../src/server/websocket/view-socket.ts";
 import type { WebSocketPeer } from "../../../src/server/websocket/websockets.ts";
 
 test("input that is queued when the page leaves was not typed", () => {
   const records: { readonly bytes: number; readonly hmac: string }[] = [];
-  const hasher = new Bun.CryptoHasher("sha256");
   const nothing = new Bun.CryptoHasher("sha256").digest("hex");
   const pending = new Promise<never>(() => {});
   const caller: Caller = { kind: "ws", id: "ws:1", connected: true };
@@ -19,7 +19,7 @@ test("input that is queued when the page leaves was not typed", () => {
     viewer: "a page",
     follows: false,
     keys: () => pending,
-    record: { hasher, write: (typed) => records.push(typed) },
+    record: new TypedInputRecord(new Bun.CryptoHasher("sha256"), (typed) => records.push(typed)),
   });
   view.open({ sendText: () => 0, close: () => {} } as unknown as WebSocketPeer);
   view.message(JSON.stringify({ type: "open", client: "page-0001", rows: 24, cols: 80, size: "fit", prefix: true }));
