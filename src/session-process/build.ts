@@ -336,7 +336,7 @@ async function assemble(
     const storedElements = tree === null ? firstPanes[0]?.planned.replay?.record.elements : tree.elements;
     if (storedElements !== undefined) {
       const { parsePersistent } = await import("../session/drawing/restored-elements.ts");
-      session.elements.replaceState(parsePersistent(storedElements));
+      session.elements.restore(parsePersistent(storedElements));
     }
     await session.layOutPanes();
     arrangement.assignSizes();

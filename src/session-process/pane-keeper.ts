@@ -329,7 +329,7 @@ export class PaneKeeper {
         created_at: session.createdAt,
         private: session.isPrivate,
         ...session.size,
-        elements: session.elements.state(),
+        elements: session.elements.persistent,
         windows: withoutPopups(arrangement.state),
         env,
         nofile,

@@ -7,6 +7,7 @@ import type { Clock } from "../../src/base/clock.ts";
 
 import { CommandLog } from "../../src/pane/commands/command-log.ts";
 import type { ShellMark } from "../../src/pane/ports.ts";
+import { defaultElementLimits } from "../../src/protocol/drawing-limits.ts";
 import { ElementStore } from "../../src/session/drawing/element-store.ts";
 import { Keyboard } from "../../src/session/keyboard.ts";
 import { FakeText } from "../support/fake-text.ts";
@@ -136,6 +137,7 @@ describe("an element with a time to live", () => {
     const changes: number[] = [];
     let ids = 0;
     const store = new ElementStore({
+      limits: defaultElementLimits,
       newId: () => `element-${ids++}`,
       schedule: (ms, expire) => {
         const timer = clock.after(ms, expire);

@@ -3,7 +3,7 @@
  * Only wsh writes it, completely or not at all: a restore needs no separate checks of its parts.
  */
 import * as v from "valibot";
-import type { ElementState } from "../../session/drawing/element.ts";
+import type { PersistentElements } from "../../session/drawing/element.ts";
 import type { Windows } from "../../session/windows/state.ts";
 import type { LayoutRecord } from "./record.ts";
 
@@ -29,7 +29,7 @@ const StoredSchema = v.object({
 export interface StoredLayout
   extends Readonly<Omit<v.InferOutput<typeof StoredSchema>, "version" | "tags" | "elements" | "windows">> {
   readonly tags: readonly string[];
-  readonly elements: ElementState;
+  readonly elements: PersistentElements;
   readonly windows: Windows;
 }
 

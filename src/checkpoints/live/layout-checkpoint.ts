@@ -12,7 +12,6 @@ import type { Logger } from "../../log/log.ts";
 import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneNumber } from "../../protocol/names.ts";
-import { hasPersistentElements, persistentElements } from "../../session/drawing/persistent-elements.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
 import type { Session } from "../../session/session.ts";
 import type { WindowEntry, Windows } from "../../session/windows/state.ts";
@@ -74,7 +73,7 @@ export class LayoutCheckpoint {
     for (const change of ["renamed", "tagged", "resized"] as const) session.events.on(change, scheduleWrite);
     let hadPersistent = false;
     session.events.on("drawn", () => {
-      const hasPersistent = hasPersistentElements(session.elements.state());
+      const { hasPersistent } = session.elements;
       if (hasPersistent || hadPersistent) {
         this.earliestWriteAt = Math.max(this.earliestWriteAt, this.writtenAt + intervals.checkpointDrawn);
         this.scheduleWrite();
@@ -203,7 +202,7 @@ export class LayoutCheckpoint {
       ),
       panes: localPanes.map(({ id }) => paneNumber(id)),
       windows: windows.map(({ id }) => id),
-      tree: encodeTree({ ...stored, env: {}, elements: persistentElements(session.elements.state()) }),
+      tree: encodeTree({ ...stored, env: {} }),
     };
   }
 

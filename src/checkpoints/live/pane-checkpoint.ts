@@ -15,7 +15,6 @@ import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { EndReason } from "../../protocol/session.ts";
 import { hidesTypedText } from "../../pty/port.ts";
-import { hasPersistentElements } from "../../session/drawing/persistent-elements.ts";
 import type { Session } from "../../session/session.ts";
 import type { Settings } from "../../settings/table.ts";
 import { recordIssuedNumbers } from "../files/named.ts";
@@ -86,7 +85,7 @@ export class PaneCheckpoint implements Disposable {
     const ends = pane.commands.log.on({ finished: scheduleWrite });
     let hadPersistent = false;
     const elementsDrawn = (): void => {
-      const hasPersistent = hasPersistentElements(session.elements.state());
+      const { hasPersistent } = session.elements;
       if (hasPersistent || hadPersistent) this.scheduleWrite();
       hadPersistent = hasPersistent;
     };

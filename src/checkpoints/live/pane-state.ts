@@ -8,7 +8,6 @@ import type { CommandRecord } from "../../protocol/commands.ts";
 import { defined } from "../../protocol/defined.ts";
 import type { Owner } from "../../protocol/owner.ts";
 import { UNSAVED_OUTPUT } from "../../protocol/pane-numbers.ts";
-import { hasPersistentElements, persistentElements } from "../../session/drawing/persistent-elements.ts";
 import type { Session } from "../../session/session.ts";
 import { quote } from "../../shell/quoting.ts";
 import { storedAlternate, storedLines } from "../../terminal/stored-text.ts";
@@ -86,7 +85,6 @@ export function readPaneState(
   const { terminal } = pane;
   const { firstLine, storedSource } = terminal;
   const screenTop = terminal.screenTop.line;
-  const drawn = session.elements.state();
   const includesScreen = savedPart !== "layout";
   const screen = includesScreen ? joinLines(storedLines(storedSource, screenTop, terminal.lastLine)) : "";
   const alternate = includesScreen ? storedAlternate(storedSource) : null;
@@ -107,7 +105,7 @@ export function readPaneState(
     exit: pane.exit,
     screen_line: screenTop,
     ...(includesScreen ? { cursor: terminal.cursor } : {}),
-    ...(!isMember && hasPersistentElements(drawn) ? { elements: persistentElements(drawn) } : {}),
+    ...(!isMember && session.elements.hasPersistent ? { elements: session.elements.persistent } : {}),
   } satisfies Omit<PaneRecord, "saved_at" | "history" | "numbers" | "places">;
   const first = savedPart === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);
   const history: HistorySource | null =

@@ -22,14 +22,15 @@ import type {
   ReplacePanel,
   ScreenMode,
 } from "../../protocol/drawing.ts";
-import { defaultElementLimits, type ElementLimits } from "../../protocol/drawing-limits.ts";
+import type { ElementLimits } from "../../protocol/drawing-limits.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
 import {
   type ElementChange,
   type ElementKind,
-  type ElementState,
   type ElementStoreOptions,
+  noElements,
+  type PersistentElements,
   type Stored,
   type StoredOverlay,
   type StoredPanel,
@@ -55,7 +56,7 @@ export class ElementStore {
 
   constructor(options: ElementStoreOptions) {
     this.#options = options;
-    this.#limits = options.limits ?? defaultElementLimits;
+    this.#limits = options.limits;
   }
 
   // Screen mode
@@ -268,34 +269,30 @@ export class ElementStore {
     this.#panels.clear();
   }
 
-  /** The complete state as a value. */
-  state(): ElementState {
-    const elements = this.#all().map(({ cancelExpiry: _, ...element }) => element);
-    return {
-      elements,
-      nextZ: this.#nextZ,
-      created: this.#createdCount,
-      focused: this.#focusedId,
-      agentAlt: this.#agentAlt,
-    };
+  /** Whether a checkpoint contains elements. Runs per change of the drawing. */
+  get hasPersistent(): boolean {
+    return this.#all().some(({ persist }) => persist);
   }
 
-  /** Replaces all elements. */
-  replaceState({ elements, nextZ, created, focused, agentAlt }: ElementState): void {
-    for (const element of this.#all()) this.#drop(element);
+  /** The elements for a checkpoint, as a value. */
+  get persistent(): PersistentElements {
+    if (!this.hasPersistent) return noElements;
+    const elements = this.#all().flatMap(({ cancelExpiry: _, ...element }) => (element.persist ? [element] : []));
+    return { elements, nextZ: { ...this.#nextZ }, created: this.#createdCount };
+  }
+
+  /** Adds the elements of a checkpoint to a new session. */
+  restore({ elements, nextZ, created }: PersistentElements): void {
     Object.assign(this.#nextZ, nextZ);
     this.#createdCount = created;
-    this.#agentAlt = agentAlt;
-    for (const each of elements) this.#restore({ ...each, cancelExpiry: undefined });
-    this.#focusedId = focused;
+    for (const each of elements) {
+      const element = { ...each, cancelExpiry: undefined };
+      if (element.kind === "overlay") this.#overlays.set(element.id, element);
+      else this.#panels.set(element.id, element);
+      this.#bytes += element.bytes;
+      if (element.expiresAt !== undefined) this.#expireAfter(element, Math.max(0, element.expiresAt - Date.now()));
+    }
     this.#notify("layout");
-  }
-
-  #restore(element: StoredOverlay | StoredPanel): void {
-    if (element.kind === "overlay") this.#overlays.set(element.id, element);
-    else this.#panels.set(element.id, element);
-    this.#bytes += element.bytes;
-    if (element.expiresAt !== undefined) this.#expireAfter(element, Math.max(0, element.expiresAt - Date.now()));
   }
 
   #isShown({ mode }: Stored): boolean {

@@ -19,7 +19,7 @@ export interface ElementStoreOptions {
   /** Runs `expire` once after `ms`, unless the returned function is called first. */
   readonly schedule: (delayMs: number, expire: () => void) => () => void;
   readonly onChange: (change: ElementChange) => void;
-  readonly limits?: ElementLimits;
+  readonly limits: ElementLimits;
 }
 
 /** Spans and writes are replaced, never changed in place: returned values stay unchanged. */
@@ -58,23 +58,18 @@ export interface StoredPanel extends Stored {
   visible: boolean;
 }
 
-/** All elements of a session, in the form between two processes. */
-export interface ElementState {
+/**
+ * The elements of a session that its checkpoint contains (`persist`). Their creators are gone after a restore, so focus
+ * and an agent's alt mode are not saved.
+ */
+export interface PersistentElements {
   readonly elements: readonly (Omit<StoredOverlay, "cancelExpiry"> | Omit<StoredPanel, "cancelExpiry">)[];
   readonly nextZ: { readonly overlay: number; readonly panel: number };
+  /** Number of elements that were created in the session. */
   readonly created: number;
-  readonly focused: string | null;
-  readonly agentAlt: boolean;
 }
 
-/** The state without elements. */
-export const noElements: ElementState = {
-  elements: [],
-  nextZ: { overlay: 0, panel: 0 },
-  created: 0,
-  focused: null,
-  agentAlt: false,
-};
+export const noElements: PersistentElements = { elements: [], nextZ: { overlay: 0, panel: 0 }, created: 0 };
 
 /** An overlay as clients receive it (docs/protocol.md, Drawing). */
 export function showOverlay(overlay: StoredOverlay): Overlay {

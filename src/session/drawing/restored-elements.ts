@@ -6,7 +6,7 @@ import {
   ElementSpanSchema,
   RegionWriteSchema,
 } from "../../protocol/drawing.ts";
-import { type ElementState, noElements } from "./element.ts";
+import { noElements, type PersistentElements } from "./element.ts";
 import { textBytes } from "./element-text.ts";
 
 /** More than any session may have: a damaged file costs no more than a full one. */
@@ -36,7 +36,7 @@ const StateSchema = v.object({
 });
 
 /** Parses them from a checkpoint. Never throws. */
-export function parsePersistent(value: unknown): ElementState {
+export function parsePersistent(value: unknown): PersistentElements {
   const state = v.safeParse(StateSchema, value);
   if (!state.success) return noElements;
   const elements = state.output.elements.flatMap((each) => {
@@ -53,5 +53,5 @@ export function parsePersistent(value: unknown): ElementState {
     return [output.kind === "panel" ? { ...output, ...more, visible: false } : { ...output, ...more }];
   });
   const { nextZ, created } = state.output;
-  return { ...noElements, elements, nextZ, created };
+  return { elements, nextZ, created };
 }

@@ -21,7 +21,7 @@ import type { Size } from "../../protocol/size.ts";
 import { ViewerKeys } from "../viewer-keys.ts";
 import { continuesTyping, dialogContent, dialogState, handleEvent } from "./dialog.ts";
 import { GuardInterval } from "./guard-interval.ts";
-import { PendingQuestions, type QuestionEnd } from "./pending.ts";
+import { OpenQuestions, type QuestionEnd } from "./open-questions.ts";
 import type { Answers, OpenQuestion, Party, QuestionResult, QuestionsPort, ShownQuestion } from "./types.ts";
 
 /** Pause in the person's typing before a dialog opens, in ms: longer than the pause between two keys. */
@@ -39,7 +39,7 @@ const GUARD_MS = 300;
 const REPLACED_GUARD_MS = 1_000;
 
 export class Questions implements Answers {
-  private readonly pending: PendingQuestions;
+  private readonly open: OpenQuestions;
   private shownQuestion: ShownQuestion | null = null;
   /** The hand-over during which the person works at the program. */
   private handedOverQuestion: OpenQuestion | null = null;
@@ -59,7 +59,7 @@ export class Questions implements Answers {
   private size: Size = { rows: 1, cols: 1 };
 
   constructor(private readonly port: QuestionsPort) {
-    this.pending = new PendingQuestions(port.clock, (entry, end) => this.handleEnd(entry, end));
+    this.open = new OpenQuestions(port.clock, (entry, end) => this.handleEnd(entry, end));
     this.viewerKeys = new ViewerKeys(port.clock, (events, viewer) => this.handleEvents(events, viewer));
   }
 
@@ -81,7 +81,7 @@ export class Questions implements Answers {
     }
     const waits = ask.wait_for_person || this.port.countPeople() > 0 || this.port.hasNotice();
     if (!waits) return { state: "closed", decided_by: "nobody_attached" };
-    this.pending.requireRoom(asker);
+    this.open.requireRoom(asker);
     const { clock } = this.port;
     const entry: OpenQuestion = {
       id: this.port.newId(),
@@ -92,17 +92,17 @@ export class Questions implements Answers {
       deadlineTimer: null,
       deadline: clock.now() + ask.timeout_ms,
     };
-    this.pending.add(entry);
+    this.open.add(entry);
     this.reportChange(entry, null);
-    this.port.waiting(this.pending.all.length);
+    this.port.waiting(this.open.all.length);
     this.scheduleNext();
     if (this.shownQuestion !== null) this.port.changed();
-    return this.pending.awaitEnd(entry, ask.max_wait_ms, signal);
+    return this.open.awaitEnd(entry, ask.max_wait_ms, signal);
   }
 
   /** @throws WshError question_not_found, resource_limit_reached */
   answer(id: string, maxWaitMs: number, signal: AbortSignal): Promise<QuestionResult> {
-    return this.pending.answer(id, maxWaitMs, signal);
+    return this.open.answer(id, maxWaitMs, signal);
   }
 
   /**
@@ -110,19 +110,19 @@ export class Questions implements Answers {
    * @throws WshError question_not_found, also for an ended one; access_denied for another's question
    */
   cancel(id: string, by: string | null = null): QuestionResult {
-    const entry = this.pending.find(id);
+    const entry = this.open.find(id);
     const { agent = null, label } = entry.asker;
     if (by !== null && by !== agent)
       throw new WshError("access_denied", `an agent cancels only its own questions: ${label} asked '${id}'`, {
         hint: "Leave it to the person.",
       });
-    return this.pending.close(entry, { state: "closed", decided_by: "cancelled" });
+    return this.open.close(entry, { state: "closed", decided_by: "cancelled" });
   }
 
   /** The asking party no longer needs an answer. @param asker the object with which it asked */
   retract(asker: Party): void {
-    const entry = this.pending.all.find((each) => each.asker === asker);
-    if (entry !== undefined) this.pending.close(entry, { state: "closed", decided_by: "cancelled" });
+    const entry = this.open.all.find((each) => each.asker === asker);
+    if (entry !== undefined) this.open.close(entry, { state: "closed", decided_by: "cancelled" });
   }
 
   /**
@@ -130,7 +130,7 @@ export class Questions implements Answers {
    * @throws WshError question_not_found, access_denied for the asking party, invalid_request for an unsuitable answer
    */
   answerBy(id: string, given: unknown, by: Party & { readonly isNotice?: boolean }): QuestionResult {
-    const entry = this.pending.find(id);
+    const entry = this.open.find(id);
     const { question, asker } = entry;
     if (by.id !== null && by.id === asker.id) {
       throw new WshError("access_denied", "the caller that asked cannot answer");
@@ -141,12 +141,12 @@ export class Questions implements Answers {
     }
     const answer = fittingAnswer(question, given);
     const answeredBy = { answered_by: by.isNotice === true ? "notice" : "call", answered_as: by.label } as const;
-    return this.pending.close(entry, { state: "answered", decided_by: "answered", ...answeredBy, answer });
+    return this.open.close(entry, { state: "answered", decided_by: "answered", ...answeredBy, answer });
   }
 
   list(): PendingQuestion[] {
     const now = this.port.clock.now();
-    return this.pending.all.map((entry) => ({
+    return this.open.all.map((entry) => ({
       ask_id: entry.id,
       ...shownOf(entry.question),
       pane_id: entry.pane,
@@ -162,7 +162,7 @@ export class Questions implements Answers {
     const { shownQuestion } = this;
     if (shownQuestion === null) return null;
     const { entry, state, acceptsKeys, secret } = shownQuestion;
-    const count = this.pending.all.length;
+    const count = this.open.all.length;
     const more = count > 1 ? ` (1 of ${count})` : "";
     return dialogContent(entry.question, state, {
       title: `${callerText(entry.asker.label)} asks${more}`,
@@ -229,7 +229,7 @@ export class Questions implements Answers {
       const state = Promise.resolve(this.port.programState(handedOverQuestion.pane));
       const limits = { clock: this.port.clock, ms: STATE_MS };
       const program_state = await orUntil(state, limits, () => "unresponsive" as const).catch(() => "exited" as const);
-      this.pending.close(handedOverQuestion, {
+      this.open.close(handedOverQuestion, {
         state: "answered",
         decided_by: "answered",
         answered_by: "terminal",
@@ -243,14 +243,14 @@ export class Questions implements Answers {
 
   /** A pane's program has ended, and with it any reader of a secret there. */
   handleProgramEnd(pane: string): void {
-    for (const entry of this.pending.all)
+    for (const entry of this.open.all)
       if (entry.pane === pane && entry.question.kind === "secret")
-        this.pending.close(entry, secretNotTaken("the program that read the password has ended"));
+        this.open.close(entry, secretNotTaken("the program that read the password has ended"));
   }
 
   /** Ends all questions; none can be asked afterwards. */
   endAll(): void {
-    for (const entry of this.pending.all) this.pending.close(entry, { state: "closed", decided_by: "session_ended" });
+    for (const entry of this.open.all) this.open.close(entry, { state: "closed", decided_by: "session_ended" });
   }
 
   dispose(): void {
@@ -268,7 +268,7 @@ export class Questions implements Answers {
       this.closeDialog();
     }
     if (this.handedOverQuestion === entry) this.handedOverQuestion = null;
-    this.port.waiting(this.pending.all.length);
+    this.port.waiting(this.open.all.length);
     this.scheduleNext();
     this.port.changed();
   }
@@ -308,7 +308,7 @@ export class Questions implements Answers {
     const { clock } = this.port;
     if (this.completingQuestion !== null) return;
     if (this.shownQuestion !== null || this.handedOverQuestion !== null || this.openTimer !== null) return;
-    const [entry] = this.pending.all;
+    const [entry] = this.open.all;
     if (entry === undefined || this.port.countPeople() === 0) return;
     const rest = Math.max(this.lastKeyAt, this.replacedAt) + PAUSE_MS - clock.now();
     if (rest > 0) {
@@ -330,10 +330,9 @@ export class Questions implements Answers {
     const secret = await Promise.resolve(this.port.secrets.prompt(entry.pane)).catch(() => null);
     if (this.openTimer === opening) this.openTimer = null;
     if (looking.signal.aborted) return;
-    if (!this.pending.has(entry)) this.scheduleNext();
+    if (!this.open.has(entry)) this.scheduleNext();
     else if (secret !== null) this.show(entry, secret);
-    else
-      this.pending.close(entry, secretNotTaken("the program stopped reading a password before the question was shown"));
+    else this.open.close(entry, secretNotTaken("the program stopped reading a password before the question was shown"));
   }
 
   private show(entry: OpenQuestion, secret: SecretPrompt | null): void {
@@ -397,12 +396,12 @@ export class Questions implements Answers {
         this.handOver(shownQuestion.entry);
         break;
       case "dismissed":
-        this.pending.close(shownQuestion.entry, { state: "closed", decided_by: "dismissed", answered_by: "terminal" });
+        this.open.close(shownQuestion.entry, { state: "closed", decided_by: "dismissed", answered_by: "terminal" });
     }
   }
 
   private closeAnswered(entry: OpenQuestion, answer: Answer): void {
-    this.pending.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal", answer });
+    this.open.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal", answer });
   }
 
   /** Types the secret to its intended reader, or discards it. */
@@ -410,14 +409,14 @@ export class Questions implements Answers {
     this.closeDialog();
     this.completingQuestion = entry;
     // The result reports whether the secret was typed.
-    this.pending.disarmDeadline(entry);
+    this.open.disarmDeadline(entry);
     this.port.changed();
     const bytes = new TextEncoder().encode(`${typed}\r`);
     const taken = secret !== null && (await this.port.secrets.type(secret, bytes).catch(() => false));
     this.completingQuestion = null;
-    if (taken) this.pending.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal" });
+    if (taken) this.open.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal" });
     else
-      this.pending.close(
+      this.open.close(
         entry,
         secretNotTaken("the program no longer reads a password, or hangs; the typed text was discarded"),
       );
@@ -428,7 +427,7 @@ export class Questions implements Answers {
   private handOver(entry: OpenQuestion): void {
     this.closeDialog();
     this.handedOverQuestion = entry;
-    this.pending.disarmDeadline(entry);
+    this.open.disarmDeadline(entry);
     entry.deadline = null;
     this.port.takenOver(entry.pane);
     this.port.changed();

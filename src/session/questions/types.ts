@@ -1,4 +1,4 @@
-/** Ports of questions to their session, types of their parts, and their form between two processes. Types only. */
+/** The questions' port to their session, and the types of their parts. Types only. */
 import type { Clock } from "../../base/clock.ts";
 import type { AskResult } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/question.ts";

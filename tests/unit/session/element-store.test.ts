@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import * as elements from "../../../src/protocol/drawing.ts";
+import { defaultElementLimits } from "../../../src/protocol/drawing-limits.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
 import type { ElementChange } from "../../../src/session/drawing/element.ts";
 import { ElementStore } from "../../../src/session/drawing/element-store.ts";
@@ -17,6 +18,7 @@ function makeStore() {
   let now = 0;
   let ids = 0;
   const store = new ElementStore({
+    limits: defaultElementLimits,
     newId: () => `id-${ids++}`,
     schedule: (delayMs, expire) => {
       const timer = { at: now + delayMs, expire };

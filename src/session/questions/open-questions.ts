@@ -1,5 +1,5 @@
 /**
- * The pending questions in order of arrival; their deadlines, their waiting callers, and the last results. A question
+ * The open questions in order of arrival; their deadlines, their waiting callers, and the last results. A question
  * ends once, together with its deadline and waits. All numbers are limited.
  */
 import type { Clock } from "../../base/clock.ts";
@@ -10,7 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Answers, OpenQuestion, Party, QuestionResult } from "./types.ts";
 
 /** Maximum open questions: more than a person can handle. */
-const MAX_PENDING = 32;
+const MAX_OPEN = 32;
 /** Those of one agent, which waits for their answers: more at once are an error or a flood. */
 const MAX_PER_AGENT = 4;
 /** Those of all agents together, so that people's programs always find room: names of agents cost nothing. */
@@ -22,7 +22,7 @@ const MAX_WAITS = 256;
 
 export type QuestionEnd = { readonly decided_by: AskEnd } & Omit<QuestionResult, "ask_id">;
 
-export class PendingQuestions implements Answers {
+export class OpenQuestions implements Answers {
   private entries: OpenQuestion[] = [];
   private readonly results = new Map<string, QuestionResult>();
   private waitCount = 0;
@@ -43,7 +43,7 @@ export class PendingQuestions implements Answers {
 
   /** @throws WshError resource_limit_reached */
   requireRoom({ agent = null }: Pick<Party, "agent">): void {
-    if (this.entries.length >= MAX_PENDING) throw limitError(`${MAX_PENDING} questions`);
+    if (this.entries.length >= MAX_OPEN) throw limitError(`${MAX_OPEN} questions`);
     if (agent === null) return;
     const agents = this.entries.flatMap(({ asker }) => asker.agent ?? []);
     if (agents.filter((each) => each === agent).length >= MAX_PER_AGENT)
