@@ -9,7 +9,6 @@
 
 import { PASTE_BEGIN, PASTE_END } from "../protocol/pasted-text.ts";
 
-
 /** Enter, Ctrl+C, Ctrl+D, Ctrl+U. */
 const LINE_ENDS = ["\r", "\n", "\x03", "\x04", "\x15"] as const;
 /** Terminals' answers to queries, and marks of pastes. */
