@@ -4,7 +4,6 @@
  * has an id and a deadline there: after a lost connection it is repeated, and executed once (repeated-request.ts). A sent
  * request without an answer is then `outcome_unknown`, an unsent one `machine_unreachable`.
  */
-
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 import type { Access, Caller } from "../protocol/caller.ts";
 import { defined, present } from "../protocol/defined.ts";

@@ -4,7 +4,6 @@
  * over one of the fleet with the same name. The file is read again when it has changed, so that command line and
  * server agree; a link whose address has changed is closed.
  */
-
 import type { Instance } from "../instance/paths.ts";
 import type { ParsedInput } from "../operations/table.ts";
 import { defined } from "../protocol/defined.ts";

@@ -5,7 +5,6 @@
  *
  * `CURSOR.N.event` is the standard input, `CURSOR.N.job` the job, `CURSOR.N.PID` the job once it has begun.
  */
-
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";

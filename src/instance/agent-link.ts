@@ -3,7 +3,6 @@
  * sessions' terminals, newest last: the link leads to the newest that runs, even if the session of its terminal knows
  * no other.
  */
-
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";

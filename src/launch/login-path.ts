@@ -8,7 +8,6 @@
  * killed after a few seconds. Its answer, or the lack of one, is cached for some minutes in the state directory, so
  * that a slow startup file does not delay every conversation.
  */
-
 import { basename, join } from "node:path";
 import * as v from "valibot";
 import { orUntil } from "../base/deadline.ts";

@@ -2,7 +2,6 @@
  * Facts about a labelled checkpoint beyond the states of its panes: the note, and the git repositories of the
  * panes. They are in a file beside the states, which checkpoints of earlier versions lack.
  */
-
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";

@@ -4,7 +4,6 @@
  * only on request. While it is written, a folder is called `s3~RANDOM`; a replacement is called `s3.before~2`. At
  * every moment one of the two is complete and has the label: the highest number counts.
  */
-
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";

@@ -2,7 +2,6 @@
  * The checks of `wsh doctor`, one function per subject. A check changes nothing and reports its finding in one line,
  * with advice if something is wrong.
  */
-
 import fs from "node:fs";
 import os from "node:os";
 import { basename, dirname } from "node:path";

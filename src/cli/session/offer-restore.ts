@@ -2,7 +2,6 @@
  * Offers to restore crashed sessions when a person asks for one. It asks once about each checkpoint: a
  * refusal is remembered until the session has run again. Setting `restore` answers in advance.
  */
-
 import fs from "node:fs";
 import { checkpointsDir, declinedFile } from "../../checkpoints/files/paths.ts";
 import type { CrashedSession } from "../../checkpoints/files/sessions.ts";

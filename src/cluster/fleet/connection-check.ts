@@ -2,7 +2,6 @@
  * Checks the connection to a fleet's servers step by step, from scratch, for `wsh doctor`: the step that fails, and
  * advice.
  */
-
 import net from "node:net";
 import * as v from "valibot";
 import { defined } from "../../protocol/defined.ts";

@@ -4,7 +4,6 @@
  * to the owner and outlast each connection. Nothing is sent while disconnected: the client would queue it and deliver
  * it late, or never. Published data is copied first, since the client keeps a reference until it writes.
  */
-
 import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection, Status } from "@nats-io/transport-node";
 import { pause } from "../../base/deadline.ts";
 import { intervals } from "../../platform/intervals.ts";

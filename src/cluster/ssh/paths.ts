@@ -3,7 +3,6 @@
  * that begin with a digest of the instance, so that all of them can be found and ended, whichever address they were
  * made for.
  */
-
 import { join } from "node:path";
 import { ensureOwnDir, ownUid } from "../../instance/owned-files.ts";
 import { type Instance, maxSocketPathBytes } from "../../instance/paths.ts";

@@ -1,5 +1,4 @@
 /** The backend of tmux commands in wsh: an instance's sessions through their processes, and data about the caller. */
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";

@@ -1,5 +1,4 @@
 /** Operations on the layout of a window as a whole. */
-
 import type { Handlers } from "../../../endpoint/operations/context.ts";
 import type { OperationNameOf, ParsedInput } from "../../../operations/table.ts";
 import { defined, present } from "../../../protocol/defined.ts";
