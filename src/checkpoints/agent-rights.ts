@@ -78,17 +78,25 @@ export function filterVisible(
   };
 }
 
-/** A session's privacy also covers checkpoints from before it became private. @throws WshError access_denied */
+/**
+ * A session's privacy also covers checkpoints from before it became private. A name may have passed from one session to
+ * another, so each checkpoint is found as the operation finds it.
+ * @param labels the checkpoints that are shown; undefined: the automatic one
+ * @throws WshError access_denied, checkpoint_not_found, and why one cannot be read
+ */
 export function requireVisible(
   instance: Instance,
-  { session, label }: { readonly session: string; readonly label?: string | undefined },
+  session: string,
+  labels: readonly (string | undefined)[],
   concealment: Concealment | null,
 ): void {
   if (concealment === null) return;
-  const number =
-    findRunning(instance, session)?.number ??
-    (label === undefined ? undefined : findNamed(instance, session, label).folder.number);
-  if (number === undefined || !concealment.hidden.has(sessionId(number))) return;
+  const numbers = labels.map((label) =>
+    label === undefined
+      ? (findRunning(instance, session)?.number ?? findCrashed(instance, parseTarget(session)).number)
+      : findNamed(instance, session, label).folder.number,
+  );
+  if (!numbers.some((number) => concealment.hidden.has(sessionId(number)))) return;
   throw new WshError("access_denied", `session '${session}' is private: agents may not see its checkpoints`, {
     hint: "Ask the person about its contents.",
   });

@@ -100,13 +100,13 @@ async function runAction(action: Action, parameters: CheckpointArguments, comman
       return json ? printJson(all) : printList(all, grep);
     }
     case "show": {
-      requireVisible(instance, { session, label }, await localConcealment(instance));
+      requireVisible(instance, session, [label], await localConcealment(instance));
       const shown = work.showCheckpoint(instance, { session, label });
       return json ? printJson(shown) : printCheckpoint(shown);
     }
     case "diff": {
       const from = requireArgument(label, action, "a label");
-      requireVisible(instance, { session, label }, await localConcealment(instance));
+      requireVisible(instance, session, [from, otherLabel], await localConcealment(instance));
       const difference = await work.diffCheckpoints(instance, { session, label: from, to: otherLabel });
       return json ? printJson(difference) : printDifference(difference);
     }

@@ -104,11 +104,11 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
       return saveCheckpoint(state.instance, input);
     },
     "checkpoint.show": async (input, { caller }) => {
-      requireVisible(state.instance, input, concealment(caller));
+      requireVisible(state.instance, input.session, [input.label], concealment(caller));
       return showCheckpoint(state.instance, input);
     },
     "checkpoint.diff": async (input, { caller }) => {
-      requireVisible(state.instance, input, concealment(caller));
+      requireVisible(state.instance, input.session, [input.label, input.to], concealment(caller));
       return diffCheckpoints(state.instance, input);
     },
     "checkpoint.delete": async (input) => deleteCheckpoint(state.instance, input),
