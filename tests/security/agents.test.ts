@@ -209,6 +209,13 @@ test("a program in an agent's pane belongs to the agent, whatever it removes; no
     ["delete", "theirs", "good"],
   ])
     expect([args[0], (await byAgent("checkpoint", ...args)).error.includes("claude may not")]).toEqual([args[0], true]);
+  // Reading is free, by every interface.
+  for (const args of [
+    ["list", "theirs"],
+    ["show", "theirs", "good"],
+    ["diff", "theirs", "good"],
+  ])
+    expect([args[0], await byAgent("checkpoint", ...args)]).toEqual([args[0], expect.objectContaining({ code: 0 })]);
 });
 
 test("in a person's session an agent divides its own panes, and asks for every cell and focus besides", async () => {

@@ -81,7 +81,9 @@ async function runAction(action: Action, parameters: CheckpointArguments, comman
   const work = await import("../../checkpoints/named/operations.ts");
   const session = action === "list" ? (name ?? "") : requireArgument(name, action, "the name of a session");
   const rights = (await settingsOf(instance)).values;
-  requireOwnCheckpoint(instance, rights, cliCaller, `checkpoint.${action}`, { session, label, replace });
+  // Agents may read what is not private.
+  if (action === "save" || action === "restore" || action === "delete")
+    requireOwnCheckpoint(instance, rights, cliCaller, `checkpoint.${action}`, { session, label, replace });
   switch (action) {
     case "save": {
       await requireMaySave(instance, { session }, { caller: cliCaller, waits: reportWaiting });
