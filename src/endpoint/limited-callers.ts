@@ -3,7 +3,7 @@
  * another session, or a session becomes private, those that their caller may no longer use are ended.
  */
 import { eitherSignal } from "../base/either-signal.ts";
-import { requireOwnSession } from "../operations/rights.ts";
+import { permissionFor, requireOwnSession } from "../operations/rights.ts";
 import { WshError } from "../protocol/errors.ts";
 import { agentOfCaller } from "../protocol/owner.ts";
 import type { PeerRequest } from "../wire/peer.ts";
@@ -17,8 +17,16 @@ interface OpenRequest {
   end(error: WshError): void;
 }
 
+/** The requests that have begun or changed one stream. */
+interface StreamRequests {
+  readonly target: string | undefined;
+  /** By the request's kind, since a later one may leave the earlier one's effect. */
+  readonly releases: Map<string, () => void>;
+}
+
 export class LimitedCallers {
   private readonly openRequests = new Set<OpenRequest>();
+  private readonly streams = new Map<object, StreamRequests>();
 
   /** Calls `end` when the caller may no longer use the subject of the request. @returns the release function */
   register(request: PeerRequest, owner: Owner, end: OpenRequest["end"]): () => void {
@@ -26,6 +34,32 @@ export class LimitedCallers {
     const open = { request, owner, end };
     this.openRequests.add(open);
     return () => this.openRequests.delete(open);
+  }
+
+  /**
+   * The same for a request that begins or changes a stream, until `releaseStream`.
+   * @param peer carries the stream
+   * @throws WshError invalid_request for another target: the stream keeps its own
+   */
+  registerStream(peer: object, request: PeerRequest, owner: Owner, end: OpenRequest["end"]): void {
+    if (!isLimited(request)) return;
+    const { op, target } = request;
+    const stream = this.streams.get(peer) ?? { target, releases: new Map() };
+    if (target !== stream.target)
+      throw new WshError("invalid_request", `this connection carries a stream of '${stream.target ?? "the session"}'`);
+    this.streams.set(peer, stream);
+    const kind = `${op} ${permissionFor(request)}`;
+    const release = this.register(request, owner, (error) => {
+      this.releaseStream(peer);
+      end(error);
+    });
+    stream.releases.get(kind)?.();
+    stream.releases.set(kind, release);
+  }
+
+  releaseStream(peer: object): void {
+    for (const release of this.streams.get(peer)?.releases.values() ?? []) release();
+    this.streams.delete(peer);
   }
 
   /**
@@ -69,13 +103,12 @@ export class LimitedCallers {
       const error = await findDenial(open.request).catch(
         (thrown) => new WshError("access_denied", WshError.from(thrown).message),
       );
-      if (error !== null && this.openRequests.has(open)) this.endRequest(open, error);
+      if (error !== null) this.endRequest(open, error);
     }
   }
 
   private endRequest(open: OpenRequest, error: WshError): void {
-    this.openRequests.delete(open);
-    open.end(error);
+    if (this.openRequests.delete(open)) open.end(error);
   }
 }
 

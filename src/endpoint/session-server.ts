@@ -57,7 +57,6 @@ export class SessionServer implements PeerHandler {
   private readonly streams = new Map<Peer, PeerStream>();
   /** Ends the requests and streams of callers that may no longer use the session. */
   private readonly limitedCallers = new LimitedCallers();
-  private readonly releases = new Map<Peer, () => void>();
   private readonly watchers = new Watchers(() => this.serving.session.info());
   private readonly shares: CallerShares;
   /** Callers with a connection of their own that a peer forwards, and who may hold the keyboard. */
@@ -303,13 +302,8 @@ export class SessionServer implements PeerHandler {
     if (peer.isClosed) throw new WshError("cancelled", "the connection has ended");
     const owner = this.serving.subjectSessionId(request);
     requireOwnSession(request, owner());
-    if (peerRequest(request.op).isOfStream === true) {
-      this.releases.get(peer)?.();
-      this.releases.set(
-        peer,
-        this.limitedCallers.register(request, owner, ({ code }) => this.endStream(request, peer, code)),
-      );
-    }
+    if (peerRequest(request.op).isOfStream === true)
+      this.limitedCallers.registerStream(peer, request, owner, ({ code }) => this.endStream(request, peer, code));
     switch (request.op) {
       case "peer.attach":
         return this.attach(request, peer, code);
@@ -346,8 +340,7 @@ export class SessionServer implements PeerHandler {
     this.watchers.delete(peer);
     this.streams.get(peer)?.close();
     this.streams.delete(peer);
-    this.releases.get(peer)?.();
-    this.releases.delete(peer);
+    this.limitedCallers.releaseStream(peer);
     this.shares.peerClosed(peer);
     const callers = this.forwardedCallers.get(peer);
     this.forwardedCallers.delete(peer);
