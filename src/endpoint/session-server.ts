@@ -17,7 +17,7 @@ import {
 import { agentAt } from "../platform/agent-above.ts";
 import type { ShownInSchema } from "../protocol/attach.ts";
 import { type Acting, byKeys } from "../protocol/caller.ts";
-import type { Hello, StreamEnd } from "../protocol/control.ts";
+import { type Hello, ReloadSchema, type StreamEnd } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { messageTypes, PROTOCOL_VERSION, type WireMessage } from "../protocol/messages.ts";
 import { requireInTime } from "../protocol/requests.ts";
@@ -229,7 +229,7 @@ export class SessionServer implements PeerHandler {
       case "peer.shown_in":
         return this.shownIn(session);
       case "peer.reload":
-        this.permissionsChanged();
+        if (!v.parse(ReloadSchema, request.input).ask) this.permissionsChanged();
         return this.policy.reload(request.input);
       case "peer.notice":
         return showNotice(session, request.input);

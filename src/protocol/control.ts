@@ -99,6 +99,9 @@ export function waitingText({ session, until }: WaitsForPerson): string {
 
 export const CancelSchema = v.object({ id: v.number() });
 
+/** Input of `peer.reload`. `ask`: only report the settings, without reading the file. */
+export const ReloadSchema = v.object({ ask: v.optional(v.boolean(), false) });
+
 /** An unsolicited report of a session process; `event` names it, the other fields depend on it. */
 export const EventSchema = v.looseObject({ event: v.string() });
 export type WireEvent = v.InferOutput<typeof EventSchema>;

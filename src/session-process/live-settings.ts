@@ -5,14 +5,12 @@
 import * as v from "valibot";
 import { useTheme } from "../compositor/theme.ts";
 import type { Instance } from "../instance/paths.ts";
+import { ReloadSchema } from "../protocol/control.ts";
 import type { EventConsumer } from "../protocol/event-consumers.ts";
 import { useWordSeparators } from "../protocol/word-separators.ts";
 import { changedStyles, type LoadedSettings, loadSettings, settingsFault, wantedOf } from "../settings/settings.ts";
 import type { Settings } from "../settings/table.ts";
 import { watchConfig } from "../settings/watch.ts";
-
-/** `ask`: only report, without reading the file. */
-const ReloadSchema = v.object({ ask: v.optional(v.boolean(), false) });
 
 export class LiveSettings implements Disposable {
   /** Changed in place. */

@@ -192,10 +192,13 @@ async function startSession(): Promise<{
   preloadForKeys(sessionProcess);
   if (loaded.isWrong) servedSession.notice.show(warnings.at(-1) ?? "");
   startStatusLineWhenNeeded(sessionProcess, liveSettings, logger);
+  let { agents_may } = settings;
   liveSettings.onChanged(() => {
     sessionProcess.session.notice.withdraw(lastFault);
     applySettings(sessionProcess);
-    server.permissionsChanged();
+    // Other changes end no call that a person has allowed once.
+    if (settings.agents_may !== agents_may) server.permissionsChanged();
+    ({ agents_may } = settings);
   });
   sessionProcess.session.events.on("destroyed", () => liveSettings[Symbol.dispose]());
   const { id, name } = sessionProcess.session;
