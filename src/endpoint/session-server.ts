@@ -20,7 +20,8 @@ import { type Acting, byKeys } from "../protocol/caller.ts";
 import { type Hello, ReloadSchema, type StreamEnd } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { messageTypes, PROTOCOL_VERSION, type WireMessage } from "../protocol/messages.ts";
-import { requireInTime } from "../protocol/requests.ts";
+import { agentOfCaller } from "../protocol/owner.ts";
+import { ownedBy, requireInTime } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionEvents } from "../session/types.ts";
@@ -194,7 +195,9 @@ export class SessionServer implements PeerHandler {
       return this.answer(session, request, peer);
     }
     const caller = { signal: request.signal, isGone: () => peer.isClosed };
-    return this.rememberedRequests.answer(once, caller, async (signal) => {
+    const agent = agentOfCaller(request.caller);
+    const key = agent === null ? once : ownedBy(once, agent);
+    return this.rememberedRequests.answer(key, caller, async (signal) => {
       requireInTime(deadline);
       return this.answer(session, { ...request, signal }, peer);
     });

@@ -40,12 +40,22 @@ export function actingFor(
   c: AppContext,
   caller: Omit<Caller, "only" | "via" | "agent">,
 ): Acting & { ended?: AbortSignal } {
-  const { access, tokenName: token, tokenId: id, session, endSignal, agent: ofTicket } = c.get("verdict");
+  const { access, tokenName: token, tokenId: id, session, endSignal } = c.get("verdict");
   const via = { token, id, peer: c.env.peer };
-  const agent = c.env.agent ?? ofTicket ?? c.req.header(AGENT_HEADER);
   return {
     access,
-    caller: { ...caller, via, ...defined({ only: session, agent }) },
+    caller: { ...caller, via, ...defined({ only: session, agent: agentOf(c) }) },
     ...present({ ended: endSignal }),
   };
+}
+
+/** The owner of a request's id: an agent shares the Unix socket, or a token, with people and other agents. */
+export function requestOwner(c: AppContext, way: "http" | "link"): string {
+  const agent = agentOf(c);
+  const token = `${way}:${c.get("verdict").tokenId}`;
+  return agent === undefined ? token : `${token} ${agent}`;
+}
+
+function agentOf(c: AppContext): string | undefined {
+  return c.env.agent ?? c.get("verdict").agent ?? c.req.header(AGENT_HEADER);
 }

@@ -13,7 +13,7 @@ import { visibleLines } from "../../protocol/harmless-text.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { askedBy } from "../../protocol/requests.ts";
 import { RateLimit } from "../auth/rate-limit.ts";
-import { type AppContext, actingFor } from "./context.ts";
+import { type AppContext, actingFor, requestOwner } from "./context.ts";
 
 /**
  * Maximum log lines per second about internal errors, and maximum characters of a line: otherwise a client could
@@ -41,17 +41,16 @@ export async function callFromHttp(
   const warnings = unknownFieldWarnings(unknownFields(operation.input, inputs));
   warn(c, warnings);
   if (binding.method !== "GET") await notGone(c);
-  const owner = `http:${c.get("verdict").tokenId}`;
   let json: string | null = null;
   const context: CallContext & { session?: string } = {
     json: (text) => {
       json = text;
     },
     signal: c.req.raw.signal,
-    ...actingFor(c, { kind: "http", id: owner, connected: false }),
+    ...actingFor(c, { kind: "http", id: `http:${c.get("verdict").tokenId}`, connected: false }),
     ...defined({ machine }),
     ...(operation.scope !== "server" && target !== undefined ? { session: target } : {}),
-    ...askedBy((name) => c.req.header(name), owner, {
+    ...askedBy((name) => c.req.header(name), requestOwner(c, "http"), {
       operation: operation.name,
       target: `${machine ?? ""}/${target ?? ""}`,
       input,

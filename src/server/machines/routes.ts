@@ -12,7 +12,7 @@ import type { LinkHello } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { ASKING_HEADER, askedBy, type RequestMeta } from "../../protocol/requests.ts";
 import { VERSION } from "../../protocol/version.ts";
-import { type AppContext, type AppEnv, actingFor } from "../http/context.ts";
+import { type AppContext, type AppEnv, actingFor, requestOwner } from "../http/context.ts";
 import { errorResponse } from "../http/request.ts";
 import type { ServerState } from "../operations/server-state.ts";
 import { upgrade } from "../websocket/upgrade.ts";
@@ -122,7 +122,7 @@ function contextOf(c: AppContext): CallContext {
 }
 
 function requestMetaOf(c: AppContext, describedRequest: Parameters<RequestMetaReader>[0]): RequestMeta {
-  return askedBy((name) => c.req.header(name), `link:${c.get("verdict").tokenId}`, describedRequest);
+  return askedBy((name) => c.req.header(name), requestOwner(c, "link"), describedRequest);
 }
 
 /** A client cannot read the answer to a refused handshake: the error is sent over the WebSocket. */

@@ -1,4 +1,4 @@
-/** What a session's socket does with open requests of AI agents when permissions or settings are concerned. */
+/** Requests of AI agents at a session's socket: what ends them, and whose answers they get. */
 import { expect, test } from "bun:test";
 import type { ServedSession } from "../../../src/endpoint/served-session.ts";
 import { SessionServer } from "../../../src/endpoint/session-server.ts";
@@ -35,4 +35,29 @@ test("a request for the settings ends no call that a person has allowed once; ta
   await ask("peer.reload", {});
   await running;
   expect(end).toBe("access_denied");
+});
+
+test("an agent gets no answer of a person's request with its id", async () => {
+  const server = new SessionServer(
+    { clients: 8, waiters: 8 },
+    { settings: {} } as unknown as ConstructorParameters<typeof SessionServer>[1],
+    () => null,
+  );
+  server.serve({
+    session: { name: "dev", id: "@s1", events: { on: () => () => {} } },
+    watchEvents: () => {},
+    subjectSessionId: () => () => "@s1",
+    operate: async ({ caller }: PeerRequest) => ({ by: caller.agent ?? "person" }),
+  } as unknown as ServedSession);
+  const ask = (agent?: string): Promise<unknown> => {
+    const caller = { kind: "cli", id: "x", agent, connected: true };
+    const once = { key: "0".repeat(32), digest: "1".repeat(32) };
+    const request = { op: "exec", input: {}, caller, access: "admin", once, signal: new AbortController().signal };
+    return server.request(request as unknown as PeerRequest, { isServer: true } as Peer);
+  };
+  expect([await ask(), await ask("claude"), await ask("codex")]).toEqual([
+    { by: "person" },
+    { by: "claude" },
+    { by: "codex" },
+  ]);
 });
