@@ -37,10 +37,12 @@ export async function readEvents(directory: string, options: ReadOptions, signal
   const session = options.session.map(normalName);
   const reader = new EventReader(directory, options.since);
   const { concealment = null } = options;
-  const isWanted = (event: RecordedEvent): boolean =>
-    (options.only === undefined || event.session_id === options.only) &&
-    isSelected({ ...options, session }, event) &&
-    recordSeen(event, concealment) !== null;
+  const isWanted = (event: RecordedEvent): boolean => {
+    if (options.only !== undefined && event.session_id !== options.only) return false;
+    // A match would tell what is concealed.
+    const seen = recordSeen(event, concealment);
+    return seen !== null && isSelected({ ...options, session }, seen);
+  };
   const page = (events: ReturnType<EventReader["read"]>["events"]) => pageOf(reader, events, concealment);
   const deadline = performance.now() + options.wait_ms;
   for (;;) {
