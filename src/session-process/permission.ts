@@ -57,6 +57,8 @@ export interface PermissionSubject {
   readonly pane: string;
   /** Whether the session is private, or shows something private. */
   readonly isPrivate: boolean;
+  /** Name of another session, which shows the pane that runs here; null: it is this session's. */
+  readonly shownIn: string | null;
   /** Describes the affected objects, one per line. */
   describe(): readonly string[];
   /** Identifies the affected objects: a permission is void if this changes while the person decides. */
@@ -76,6 +78,8 @@ interface MissingPermission {
 interface OpenCall {
   readonly agent: string;
   readonly key: string;
+  /** Whether a permission for this session covers it. */
+  readonly isOfSession: boolean;
   readonly asker: Party;
   /** The answer to another call that also decides this one; null: there is none. */
   coveringAnswer: string | null;
@@ -118,6 +122,8 @@ export class Permission {
     if (until > performance.now()) return;
     const before = missing.subject.fingerprint();
     const answer = await this.ask(request, missing, operation);
+    if (answer === SESSION && subject().shownIn !== missing.subject.shownIn)
+      throw subjectChangedError(this.port.session.name, operation.name);
     if (answer !== ONCE) return;
     if (subject().fingerprint() !== before) throw subjectChangedError(this.port.session.name, operation.name);
     if (ahead) this.allowAhead(key);
@@ -141,26 +147,32 @@ export class Permission {
   ): Promise<MissingPermission | null> {
     if (agentOfCaller(caller) === null || forAgents === "any") return null;
     const affected = subject();
-    const { owners, isPrivate } = affected;
+    const { owners, isPrivate, shownIn } = affected;
     if (access === "observe" && !isPrivate) return null;
     const agent = ownerOf(caller);
     const otherOwners = owners.filter((owner) => owner === null || !isSameOwner(owner, agent));
-    if (otherOwners.length === 0 || (await this.isAllowed(agent.name))) return null;
+    if (otherOwners.length === 0 || (await this.isAllowed(agent.name, shownIn === null))) return null;
     return { agent, otherOwner: otherOwners.find((owner) => owner !== null) ?? null, subject: affected };
   }
 
-  /** Whether a person has allowed the agent everything here. @param name the agent's name as an owner */
-  async isAllowed(name: string): Promise<boolean> {
-    const isAllowed = await this.allowanceCheck(name);
+  /**
+   * Whether a person has allowed the agent everything here.
+   * @param name the agent's name as an owner
+   * @param isOfSession whether a permission for this session counts
+   */
+  async isAllowed(name: string, isOfSession = true): Promise<boolean> {
+    const isAllowed = await this.allowanceCheck(name, isOfSession);
     return isAllowed();
   }
 
   /** @returns a function that tells whether the agent is allowed everything here at that moment */
-  async allowanceCheck(name: string): Promise<() => boolean> {
+  async allowanceCheck(name: string, isOfSession = true): Promise<() => boolean> {
     const { instance, settings, session } = this.port;
     const allowedAgents = await import("../secrets/allowed-agents.ts");
     return () =>
-      settings.agents_may === "everything" || session.isAllowed(name) || allowedAgents.isAllowed(instance, name);
+      settings.agents_may === "everything" ||
+      (isOfSession && session.isAllowed(name)) ||
+      allowedAgents.isAllowed(instance, name);
   }
 
   /** Asks a question for this call alone: "once" allows the call that the person has read. @returns the answer */
@@ -195,6 +207,7 @@ export class Permission {
     if (answer === REFUSE) this.refusals.add(agent, key);
     for (const each of [...this.openCalls]) {
       if (answer === REFUSE ? this.refusals.reasonFor(each.agent, each.key) === null : each.agent !== agent) continue;
+      if (answer === SESSION && !each.isOfSession) continue;
       each.coveringAnswer = answer;
       this.port.session.questions.retract(each.asker);
     }
@@ -229,12 +242,13 @@ export class Permission {
     const ownerSentence = otherOwner === null ? "Its owner is unknown." : `It belongs to ${ownerText(otherOwner)}.`;
     const noticeText = plain(descriptionLines.slice(1).join("; ")).slice(0, maxLength);
     // A notice has room for three answers, and shows too little for the unlimited one.
-    const choices = isAttached ? [ONCE, SESSION, ALWAYS, REFUSE] : [ONCE, SESSION, REFUSE];
+    const isOfSession = subject.shownIn === null;
+    const choices = [ONCE, ...(isOfSession ? [SESSION] : []), ...(isAttached ? [ALWAYS] : []), REFUSE];
     const agentText = `the agent ${quoted(agent.name)}`;
-    const sessionText = `session '${plain(session.name).replaceAll("'", '"')}'`;
+    const sessionText = `session '${plain(subject.shownIn ?? session.name).replaceAll("'", '"')}'`;
     const asker = { id: callerIdentity(caller), label: agent.name, agent: agent.name };
     if (canAnswer) waits?.({ session: session.name, until: Date.now() + QUESTION_MS });
-    const openCall: OpenCall = { agent: agent.name, key, asker, coveringAnswer: null };
+    const openCall: OpenCall = { agent: agent.name, key, isOfSession, asker, coveringAnswer: null };
     this.openCalls.add(openCall);
     const pendingResult = session.questions.ask(
       {

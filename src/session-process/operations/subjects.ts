@@ -110,6 +110,7 @@ export function subjectOf(parts: SessionParts, request: PeerRequest): Permission
     owners,
     pane,
     isPrivate,
+    shownIn: local?.adoptedBy?.name ?? null,
     describe: () => describeSubject(parts, request, pane, isPane),
     fingerprint: () => stateFingerprint(parts, request, pane, isPane),
   };

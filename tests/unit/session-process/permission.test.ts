@@ -25,6 +25,7 @@ test("calls that are allowed ahead and never made take no room from later ones",
     owners: [null],
     pane: "@1",
     isPrivate: false,
+    shownIn: null,
     describe: () => ["pane @1"],
     fingerprint: () => "same",
   };
@@ -43,4 +44,63 @@ test("calls that are allowed ahead and never made take no room from later ones",
   expect(asked).toBe(71);
   await require(71, false);
   expect(asked).toBe(72);
+});
+
+test("a permission for the session does not cover its process's pane that another session shows", async () => {
+  using place = testInstance();
+  const asked: { readonly question: string; readonly choices?: readonly string[] }[] = [];
+  const answers = ["In this session", "Once", "Once"];
+  const allowed = new Set<string>();
+  const questions = {
+    personPresence: () => ({ people: 1, acted_ms: 0 }),
+    retract: () => {},
+    async ask(question: { readonly question: string; readonly choices: readonly string[] }) {
+      asked.push(question);
+      return { state: "answered", answered_by: "terminal", answer: answers.shift(), decided_by: "answered" };
+    },
+  };
+  const permission = new Permission({
+    instance: place.instance,
+    settings: { agents_may: "own", public_url: "", notify_text: "full" },
+    session: {
+      ...{ name: "host", tags: [], questions },
+      isAllowed: (name: string) => allowed.has(name),
+      allow: (name: string) => allowed.add(name),
+    },
+    eventConsumers: () => [],
+    audit: () => null,
+  } as unknown as PermissionPort);
+  const operation = { name: "input.send", access: "operate", summary: "Type" } as const;
+  const caller = { kind: "cli", id: "x", agent: "claude", connected: true } as const;
+  const type = (shownIn: string | null): Promise<void> => {
+    const subject = {
+      owners: [null],
+      pane: "@1",
+      isPrivate: false,
+      shownIn,
+      describe: () => [],
+      fingerprint: () => "",
+    };
+    const request = { op: "input.send", input: {}, caller, signal: new AbortController().signal };
+    return permission.require(request, operation, () => subject);
+  };
+  await type(null);
+  await type(null);
+  expect(asked).toHaveLength(1);
+  await type("desk");
+  await type("desk");
+  expect(asked.map(({ question }) => question.match(/session '\w+'/)?.[0])).toEqual([
+    ...["session 'host'", "session 'desk'", "session 'desk'"],
+  ]);
+  expect(asked[1]?.choices).toEqual(["Once", "Always, everywhere", "No"]);
+  // It moves while the person is asked.
+  allowed.clear();
+  answers.push("In this session");
+  const places = [null, "desk"];
+  const subject = () => ({
+    ...{ owners: [null], pane: "@1", isPrivate: false, describe: () => [], fingerprint: () => "" },
+    shownIn: places.shift() ?? null,
+  });
+  const request = { op: "input.send", input: {}, caller, signal: new AbortController().signal };
+  await expect(permission.require(request, operation, subject)).rejects.toMatchObject({ code: "access_denied" });
 });
