@@ -14,8 +14,13 @@ type Owner = () => string;
 interface OpenRequest {
   readonly request: PeerRequest;
   readonly owner: Owner;
+  /** For a stream: the session in which it began. */
+  readonly beganIn?: string;
   end(error: WshError): void;
 }
+
+/** Returns why a request may no longer be made; null: it may. */
+type FindDenial = (request: PeerRequest) => Promise<WshError | null>;
 
 /** The requests that have begun or changed one stream. */
 interface StreamRequests {
@@ -30,8 +35,10 @@ export class LimitedCallers {
 
   /** Calls `end` when the caller may no longer use the subject of the request. @returns the release function */
   register(request: PeerRequest, owner: Owner, end: OpenRequest["end"]): () => void {
-    if (!isLimited(request)) return () => {};
-    const open = { request, owner, end };
+    return isLimited(request) ? this.add({ request, owner, end }) : () => {};
+  }
+
+  private add(open: OpenRequest): () => void {
     this.openRequests.add(open);
     return () => this.openRequests.delete(open);
   }
@@ -49,10 +56,11 @@ export class LimitedCallers {
       throw new WshError("invalid_request", `this connection carries a stream of '${stream.target ?? "the session"}'`);
     this.streams.set(peer, stream);
     const kind = `${op} ${permissionFor(request)}`;
-    const release = this.register(request, owner, (error) => {
+    const endOnce = (error: WshError): void => {
       this.releaseStream(peer);
       end(error);
-    });
+    };
+    const release = this.add({ request, owner, beganIn: owner(), end: endOnce });
     stream.releases.get(kind)?.();
     stream.releases.set(kind, release);
   }
@@ -82,8 +90,8 @@ export class LimitedCallers {
     }
   }
 
-  /** Rechecks the requests after a pane has moved to another session. */
-  recheckOwners(): void {
+  /** Rechecks the requests after a pane has moved to another session: a permission for the first does not cover it. */
+  async recheckOwners(findDenial: FindDenial): Promise<void> {
     for (const open of [...this.openRequests]) {
       try {
         requireOwnSession(open.request, open.owner());
@@ -91,14 +99,13 @@ export class LimitedCallers {
         this.endRequest(open, error as WshError);
       }
     }
+    const moved = [...this.openRequests].filter(({ beganIn, owner }) => beganIn !== undefined && beganIn !== owner());
+    await this.recheckPermissions(findDenial, moved);
   }
 
-  /**
-   * Rechecks the requests after a session has become private.
-   * @param findDenial returns why a request may no longer be made; null: it may
-   */
-  async recheckPermissions(findDenial: (request: PeerRequest) => Promise<WshError | null>): Promise<void> {
-    for (const open of [...this.openRequests]) {
+  /** Rechecks the requests after a session has become private. */
+  async recheckPermissions(findDenial: FindDenial, requests = [...this.openRequests]): Promise<void> {
+    for (const open of requests) {
       // A check that fails denies the request.
       const error = await findDenial(open.request).catch(
         (thrown) => new WshError("access_denied", WshError.from(thrown).message),

@@ -121,7 +121,8 @@ export class SessionServer implements PeerHandler {
       sendEvent,
     });
     session.events.on("info", () => sendEvent("info"));
-    session.events.on("joined", () => this.limitedCallers.recheckOwners());
+    const findDenial = (request: PeerRequest): Promise<WshError | null> => served.findDenial(request);
+    session.events.on("joined", () => void this.limitedCallers.recheckOwners(findDenial));
     session.events.on("private", () => this.permissionsChanged());
     session.events.on("renamed", (change) => sendEvent("session_renamed", change));
     session.events.on("tagged", (change) => sendEvent("session_tags_changed", change));

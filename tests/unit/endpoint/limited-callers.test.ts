@@ -50,6 +50,16 @@ test("a stream keeps the limits of each of its requests, is ended once, and take
   register("peer.raw", "@7", () => owner, "@s1");
   expect(() => register("peer.subscribe", "@8", () => "@s1", "@s1")).toThrow("a stream of '@7'");
   owner = "@s2";
-  limited.recheckOwners();
+  await limited.recheckOwners(async () => null);
   expect(ended.slice(1)).toEqual(["peer.raw session_not_found"]);
+
+  owner = "@s1";
+  register("peer.subscribe", "@9", () => "@s1");
+  register("peer.raw", "@9", () => owner);
+  await limited.recheckOwners(denyReading);
+  expect(ended).toHaveLength(2);
+  // What a permission for the first session allowed.
+  owner = "@s2";
+  await limited.recheckOwners(denyReading);
+  expect(ended.slice(2)).toEqual(["peer.raw access_denied"]);
 });
