@@ -67,6 +67,15 @@ describe("a command without a session", () => {
     expect(new Set(atOnce?.map((step) => step.session)).size).toBe(2);
   });
 
+  test("that ends just after it was ready has not been stopped", async () => {
+    // It is ready while much of its output is unread, and ends while the rest is read.
+    const command = "seq 1 20000; echo ready; exit 3";
+    for (let run = 0; run < 8; run++) {
+      const { state, exit_code } = await exec({ command, until: [{ type: "text", text: "ready" }] });
+      expect({ state, exit_code }).toEqual({ state: exit_code === null ? "running" : "finished", exit_code });
+    }
+  });
+
   test("is refused when it cannot run, and leaves nothing", async () => {
     const before = new Set((await sessions()).map(({ id }) => id));
     const wrong: readonly (readonly [object, number, string])[] = [

@@ -271,10 +271,10 @@ export class Exec {
     if (stopped !== null && stopped.by !== null) {
       return this.results.resultOfRecord(step, stateAfter(stopped.by), stopped.record, outputLimit);
     }
+    if (log.get(id)?.state === "running") await awaitDrained(() => this.port.text.offset);
     const record = log.get(id);
     if (record === null) throw new WshError("command_not_found", `the record of command ${id} is no longer stored`);
     if (record.state !== "running") return this.resultOf(step, record, outputLimit);
-    await awaitDrained(() => this.port.text.offset);
     return this.results.resultOfReady(step, record, request.readyLimit);
   }
 

@@ -235,7 +235,8 @@ async function processWait(
   if (!hadEnded && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.noteAbandoned();
   if (outcome.decidedBy === "cancelled")
     throw new WshError("cancelled", "the wait was cancelled; the program keeps running");
-  if (outcome.decidedBy === "timeout" && input.on_timeout !== "leave") await stopProgram(pane, input.on_timeout);
+  const stops = !hadEnded && outcome.decidedBy === "timeout" && input.on_timeout !== "leave";
+  if (stops) await stopProgram(pane, input.on_timeout);
   if (until !== undefined && pane.exit === null) await awaitDrained(() => pane.outputCursor);
   const record = pane.commands.log.last();
   const retained = (record === null ? null : pane.commands.log.output(record.id)) ?? { head: [], tail: [], omitted: 0 };
@@ -247,7 +248,7 @@ async function processWait(
   const warnings = [...(outcome.warnings ?? []), ...(record?.warnings ?? [])];
   const timedOut = exit === null && outcome.decidedBy === "timeout" && input.max_wait_ms > 0;
   const step: StepResult = {
-    state: exit === null ? "running" : hadEnded ? "finished" : stopped,
+    state: exit === null ? "running" : stops ? stopped : "finished",
     exit_code: exit?.code ?? null,
     signal: exit?.signal ?? null,
     output: cut.text,
