@@ -12,11 +12,11 @@ const MAX_MS = 10_000;
 
 export type Tree = { readonly tree: string; readonly at: string } | { readonly missing: string };
 
-/** Never throws: a tree that cannot be computed has a reason. */
-export async function gitTree(cwd: string | null): Promise<Tree> {
+/** Never throws: a tree that cannot be computed has a reason. @param agent the pane's owner, if that is an agent */
+export async function gitTree(cwd: string | null, agent?: string): Promise<Tree> {
   if (cwd === null) return { missing: "the directory is unknown" };
   const signal = AbortSignal.timeout(MAX_MS);
-  const place = { cwd, env: cleanEnvironment(), signal };
+  const place = { cwd, env: cleanEnvironment(), agent, signal };
   const root = await git(place, "rev-parse", "--show-toplevel").catch(() => null);
   if (root === null) return { missing: "the directory is in no git repository" };
   const temporary = fs.mkdtempSync(join(tmpdir(), "wsh-tree-"));

@@ -271,7 +271,7 @@ export class PaneKeeper {
       journalCommands(local.ownSession, { places, settings, logger, startedByProgram, journalBegun: journalBegun }),
     );
     const { pane } = local;
-    const witness = new Witness({ pane, settings });
+    const witness = new Witness({ pane, settings, owner });
     local.ownSession.events.on("destroyed", () => witness[Symbol.dispose]());
     if (restored?.run === false || isPopup) return;
     const { command = null, shell = null } = create;

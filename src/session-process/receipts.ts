@@ -47,6 +47,8 @@ interface WitnessedCommand {
 interface WitnessPort {
   readonly pane: Pane;
   readonly settings: Pick<Settings, "receipt_trees">;
+  /** The pane's owner. */
+  readonly owner: Owner | undefined;
 }
 
 const witnesses = new WeakMap<Pane, Witness>();
@@ -191,7 +193,8 @@ export class Witness implements Disposable {
     if (seesSameFiles === false) return { missing: "the command ran in a container, which has other files" };
     if (seesSameFiles === null) return { missing: "the files of the command are unknown: its shell is another user's" };
     const { gitTree } = await import("../receipts/git-tree.ts");
-    return gitTree(cwd);
+    const { owner } = this.port;
+    return gitTree(cwd, owner?.kind === "agent" ? owner.name : undefined);
   }
 
   /** The digest of a command's output, line by line in printed form. */

@@ -398,6 +398,41 @@ test("processes that an agent leaves behind, or has wsh run, count as the agent'
   await wsh.ok("send", "theirs", "--keys", "Ctrl+U");
 });
 
+test("hooks and filters of a repository act for the agent in whose session git runs them", async () => {
+  const repository = join(wsh.dir, "repository");
+  const at = (name: string): string => join(wsh.dir, `git-${name}`);
+  const send = `${self} -L ${wsh.instance.name} send theirs`;
+  const call = (name: string): string => `${send} by-${name} >${at(name)}.new 2>&1; mv ${at(name)}.new ${at(name)}`;
+  const bare = `env -i PATH="$PATH" XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" XDG_STATE_HOME="$XDG_STATE_HOME" HOME="$HOME"`;
+  const script = (name: string, text: string): string => {
+    const file = at(`${name}.sh`);
+    fs.writeFileSync(file, `#!/bin/bash\n${text}\n`, { mode: 0o700 });
+    return file;
+  };
+  const git = (...args: readonly string[]) =>
+    spawned(wsh.env, "git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b", ...args);
+  fs.mkdirSync(repository);
+  await git("init", "-q");
+  await git("commit", "-qm", "one", "--allow-empty");
+  // One calls as a child of git, the other once it has left git, its terminal and its environment.
+  const leave = (name: string): string => `${bare} setsid -f ${script(name, call(name))} >/dev/null 2>&1`;
+  const hook = script("hook", `${call("hook")}\n${leave("orphan")}`);
+  fs.renameSync(hook, join(repository, ".git", "hooks", "post-checkout"));
+  expect(await byAgent("new", "branched", "--worktree", "other", "--cwd", repository)).toMatchObject({ code: 0 });
+  await git("config", "filter.x.clean", script("clean", `cat; ${leave("filter")}`));
+  fs.writeFileSync(join(repository, ".gitattributes"), "* filter=x\n");
+  const settings = at("settings.toml");
+  fs.writeFileSync(settings, "receipt_trees = true\n");
+  await byAgentWith({ WSH_CONFIG: settings }, "new", "witnessed", "--cwd", repository);
+  expect(await byAgent("exec", "witnessed", "--", "true")).toMatchObject({ code: 0 });
+  for (const name of ["hook", "orphan", "filter"]) {
+    await until(`the answer to '${name}'`, () => fs.existsSync(at(name)));
+    const answer = fs.readFileSync(at(name), "utf8");
+    expect([name, answer]).toEqual([name, expect.stringMatching(/(claude|agent) may not/)]);
+  }
+  await byAgent("kill", "branched", "witnessed");
+});
+
 test("a connection of a process that has ended has no owner; an agent's terminal acts for it, and answers nothing", async () => {
   const { socket } = findSession(wsh.instance, parseTarget("theirs"));
   const passed = `import json, os, socket, struct, time
