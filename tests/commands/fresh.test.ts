@@ -186,6 +186,14 @@ describe("wsh exec", () => {
     expect(await wsh.run("exec", "nobody", "--", "true")).toMatchObject({ code: 1 });
   });
 
+  test("options select the output of a command that is awaited until it is ready", async () => {
+    const ready = ["--until", "text=ready", "--tail", "1", "--json"];
+    const { stdout } = await wsh.run("exec", ...ready, "--", "seq 5; echo ready; exec sleep 60");
+    const { session, ...result } = JSON.parse(stdout);
+    expect(result).toMatchObject({ decided_by: "text", state: "running", output: "ready", total_lines: 6 });
+    await wsh.kill(session);
+  });
+
   test("one word is shell text, several are quoted individually", async () => {
     expect(await wsh.run("exec", "--", "echo a; echo b")).toMatchObject({ stdout: "a\nb\n" });
     expect(await wsh.run("exec", "--", "printf", "[%s]", "a b", "$HOME", "it's", "")).toMatchObject({

@@ -332,10 +332,10 @@ async function followFresh(
   const end = (): Promise<unknown> => session.call(ending, {});
   const [record] = await session.call("commands.list", {});
   if (record === undefined) throw new WshError("internal_error", `session '${info.name}' has no record of its command`);
-  const { until } = options;
+  const { until, grep, context, head, tail, output } = options;
   if (until !== undefined) {
     const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout, until: [...until] };
-    const ready = await session.call("process.wait", wait);
+    const ready = await session.call("process.wait", { ...wait, grep, context, head, tail, output });
     return printReady({ ...ready, session: info.name }, options, info.name);
   }
   if (options.background === true) {
