@@ -251,7 +251,8 @@ export const commandOperations = [
     showsAnswer: true,
     summary: "Interrupt or kill one command if it is still running, and wait briefly for its end",
     input: v.object({ id: CommandIdSchema, how: v.picklist(["interrupt", "kill"]) }),
-    output: CommandRecordSchema,
+    // `stopped`: what ended it, or was tried if it still runs; absent: it had ended by itself.
+    output: v.object({ ...CommandRecordSchema.entries, stopped: v.optional(v.picklist(["interrupted", "killed"])) }),
     errors: ["command_not_found", "invalid_cursor"],
   }),
   operation({

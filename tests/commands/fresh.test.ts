@@ -274,17 +274,22 @@ describe("wsh exec in a session", () => {
   });
 
   test("a timeout and Ctrl+C end the command, not the shell", async () => {
-    const killed = await wsh.run(
+    // A loop of the shell itself is interrupted, since the shell stays.
+    const loop = { command: "while :; do :; done", max_wait_ms: 200, on_timeout: "kill" };
+    const { code, stdout } = await wsh.run(
       "exec",
       "dev",
+      "--json",
       "--timeout",
       "0.2",
       "--on-timeout",
       "kill",
       "--",
-      "while :; do :; done",
+      loop.command,
     );
-    expect(killed.code).toBe(124);
+    expect(code).toBe(124);
+    const { state, exit_code } = await http.expect<ExecResult>(200, http.post("/sessions/dev/exec", loop));
+    expect(JSON.parse(stdout)).toMatchObject({ state, exit_code });
     // A separate shell: an interactive one can miss the signal between fork and exec.
     const child = wsh.spawn(["exec", "dev", "--", "bash -c 'echo ready; exec sleep 60'"]);
     await firstOutput(child);

@@ -6,6 +6,7 @@ import { type Command, Option } from "commander";
 import { exitCode } from "../../attach/outcome.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { SessionSpec } from "../../launch/session-spec.ts";
+import type { OperationOutput } from "../../operations/table.ts";
 import { ownDirectory } from "../../platform/directory.ts";
 import { MAX_OUTPUT_LIMIT, NO_PAGERS } from "../../protocol/commands.ts";
 import { defined } from "../../protocol/defined.ts";
@@ -383,13 +384,15 @@ async function watchCommand(
   // The output is no longer read, so nothing may wait for this process.
   if (isTimedOut) stream?.[Symbol.dispose]();
   const stop = isTimedOut && !wasLeft && onTimeout !== "leave";
-  const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : lastRecord;
+  const record: OperationOutput<"commands.stop"> = stop
+    ? await session.call("commands.stop", { id, how: onTimeout })
+    : lastRecord;
   const running = record.state === "running";
   if (running && session.info?.tags.includes("exec") === true) await session.call("process.wait", { max_wait_ms: 0 });
   if (running) reportStillRunning(session);
-  const stopped = !stop ? undefined : onTimeout === "kill" ? "killed" : "interrupted";
-  const result = await resultOf(session, record, stopped, options);
-  process.exitCode = wasLeft ? INTERRUPTED : isTimedOut ? TIMED_OUT : codeOfResult(result);
+  const result = await resultOf(session, record, record.stopped, options);
+  const isCut = running || record.stopped !== undefined;
+  process.exitCode = wasLeft ? INTERRUPTED : isCut ? TIMED_OUT : codeOfResult(result);
   options.report?.(result);
   if (json) return options.report === undefined ? await printJson(result) : undefined;
   for (const warning of result.warnings ?? []) if (!printedWarnings.includes(warning)) complain(warning);

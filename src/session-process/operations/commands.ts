@@ -17,6 +17,7 @@ import {
   stepsOf,
 } from "../../protocol/commands.ts";
 import { type ConditionInput, conditionsFor, splitConditions } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
 import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
@@ -317,12 +318,17 @@ async function stopCommand(
   pane: Pane,
   { id, how }: ParsedInput<"commands.stop">,
 ): Promise<OperationOutput<"commands.stop">> {
-  const record = pane.commands.log.require(id);
-  if (record.state === "running") {
-    if (pane.runsOneCommand) await stopProgram(pane, how);
-    else await pane.commands.stop(id, how);
+  const { commands } = pane;
+  const record = commands.log.require(id);
+  if (record.state !== "running") return record;
+  let by: typeof how | null = how;
+  if (pane.runsOneCommand) await stopProgram(pane, how);
+  else {
+    const outcome = await commands.stop(id, how);
+    if (outcome !== null) by = outcome.by;
   }
-  return pane.commands.log.require(id);
+  const stopped = by === null ? undefined : by === "kill" ? "killed" : "interrupted";
+  return { ...commands.log.require(id), ...defined({ stopped }) };
 }
 
 /** Adds the program's end to the answer, if it has ended. */
