@@ -99,6 +99,12 @@ describe("a command without a session", () => {
     const slow = { command: "sleep 60", max_wait_ms: 50 };
     expect(await exec({ ...slow, on_timeout: "interrupt" })).toMatchObject({ state: "interrupted", signal: "SIGINT" });
     expect(await exec({ ...slow, on_timeout: "kill" })).toMatchObject({ state: "killed", signal: "SIGKILL" });
+    // Without time for it, the next step does not begin, although failures do not end the sequence.
+    const begun = join(wsh.dir, "begun");
+    const two = [{ command: slow.command }, { command: `touch ${begun}` }];
+    const late = { steps: two, stop_on_error: false, max_wait_ms: slow.max_wait_ms, on_timeout: "kill" };
+    expect((await exec(late)).steps).toMatchObject([{ state: "killed" }, { state: "skipped" }]);
+    expect(fs.existsSync(begun)).toBe(false);
     const left = await exec(slow);
     expect(left).toMatchObject({ state: "running", exit_code: null, command_id: expect.any(Number) });
     await http.kill(left.session);

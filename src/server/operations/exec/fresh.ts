@@ -119,9 +119,10 @@ function atMostParallel(steps: readonly Step[], mode: FreshInput["mode"]): reado
 /** Errors after which the command may have run. */
 const lostCodes: ReadonlySet<string> = new Set(["session_unavailable", "session_crashed", "outcome_unknown"]);
 
+/** At the deadline the sequence ends, however the step does: the next one would be stopped as it begins. */
 function endsSequence({ state, exit_code }: ProcessResult, { stop_on_error }: FreshInput): boolean {
   const hasFailed = state !== "finished" || exit_code !== 0;
-  return hasFailed && (stop_on_error || state === "running");
+  return hasFailed && (stop_on_error || state === "running" || state === "interrupted" || state === "killed");
 }
 
 function skipped(step: Step, before: ProcessResult): ProcessResult {
