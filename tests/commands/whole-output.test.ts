@@ -4,10 +4,12 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
+import type { AskResult } from "../../src/protocol/ask-result.ts";
 import type { ExecResult, OutputResult } from "../../src/protocol/commands.ts";
 import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
 import { failure, Http } from "../support/http.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -239,6 +241,27 @@ describe("the output of a requested command", () => {
     const newest = await api.output("lines=100000&max_bytes=2000");
     expect(newest).toMatchObject({ incomplete: true });
     expect((newest.omitted_lines ?? 0) + (newest.text ?? "").split("\n").length - 1).toBeGreaterThan(LINES);
+  });
+
+  test("a wait that did not search all lines says so, also beside other sessions and questions", async () => {
+    const api = await instance.shell("waited");
+    const { output_cursor: since } = await api.status();
+    await api.type(`${LONG}\r`);
+    await api.until("command_finished", { command_id: await firstCommand(api) }).catch(() => api.until("prompt"));
+    const wait = { any_of: [{ type: "text", text: "needle é" }], max_wait_ms: 0 };
+    const warning = expect.stringContaining("were not searched");
+    expect(await api.wait([{ type: "text", text: "needle é" }], { since, max_wait_ms: 0 })).toMatchObject({
+      decided_by: "timeout",
+      warnings: [warning],
+    });
+    const sessions = ["once", "waited"];
+    const { body } = await instance.http.post("/wait", { ...wait, sessions, since: { waited: since } });
+    expect(body).toMatchObject({ decided_by: "timeout", warnings: [expect.stringMatching(/^waited: .*not searched/)] });
+    await using _person = await EmulatorTerminal.attach(instance.wsh, "waited", { seen: "$", rows: 24, cols: 80 });
+    const { ask_id } = await api.post<AskResult>("ask", { question: "Which?", choices: ["a", "b"], max_wait_ms: 0 });
+    const any_of = [...wait.any_of, { type: "answer", ask_id }];
+    const beside = await api.post("wait", { any_of, since, max_wait_ms: 0 });
+    expect(beside).toMatchObject({ decided_by: "timeout", warnings: [warning] });
   });
 
   test("cannot be read with an invalid pattern or range", async () => {

@@ -45,6 +45,7 @@ export async function waitAny(
       : await Promise.all(sessions.map(async (target) => ({ proxy: await proxies.find(target), target })));
   const candidates = named ?? runningWithTag(await proxies.listCurrent(), tag, agent);
   const cursors = new Map<string, number>();
+  const warnings: string[] = [];
   const first = await firstOf(
     candidates,
     context,
@@ -54,13 +55,20 @@ export async function waitAny(
       const own = typeof since === "object" ? sinceOf(since, [target, pane_id, name, id]) : since;
       const from = defined({ since: own });
       const result = await waitIn(proxies, session, { ...wait, ...from }, { ...race, target: pane_id });
-      if (result.output_cursor !== undefined) cursors.set(isOfMany ? (target ?? name) : name, result.output_cursor);
+      const place = isOfMany ? (target ?? name) : name;
+      if (result.output_cursor !== undefined) cursors.set(place, result.output_cursor);
+      if (result.decided_by === "timeout") warnings.push(...(result.warnings ?? []).map((text) => `${place}: ${text}`));
       return { ...result, session: name, ...(isOfMany ? { pane: pane_id } : {}) };
     },
     (result) => result.decided_by !== "timeout",
   );
   if (first.decided_by !== "timeout" || candidates.length === 1) return first;
-  return { session: null, decided_by: "timeout", output_cursors: Object.fromEntries(cursors) };
+  return {
+    session: null,
+    decided_by: "timeout",
+    output_cursors: Object.fromEntries(cursors),
+    ...(warnings.length === 0 ? {} : { warnings }),
+  };
 }
 
 /** The cursor given for a session, under any of the names that address it. */

@@ -117,7 +117,8 @@ async function firstDecisive(waits: readonly Promise<Result>[], strict: boolean)
     const [single] = undecided;
     if (waits.length === 1 && single !== undefined) return single;
     const silent = thrown.errors.map((error) => WshError.from(error)).filter(({ code }) => code.startsWith("machine_"));
-    const warnings = silent.map(({ message }) => `its sessions are unknown: ${message}`);
+    const unknown = silent.map(({ message }) => `its sessions are unknown: ${message}`);
+    const warnings = [...undecided.flatMap((result) => result.warnings ?? []), ...unknown];
     return {
       session: null,
       decided_by: "timeout",

@@ -81,6 +81,7 @@ async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerCont
   const { program, askIds } = splitConditions(input.any_of);
   if (askIds.length === 0) return waitForProgram(pane, program, input, context);
   const { questions, session } = context;
+  const warnings: string[] = [];
   const answer = await waitForAnswer(questions, {
     ids: askIds,
     maxWaitMs: input.max_wait_ms,
@@ -91,11 +92,15 @@ async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerCont
         ? null
         : async (signal) => {
             const outcome = await waitForProgram(pane, program, input, { ...context, session, signal });
-            return outcome.decided_by === "timeout" || outcome.decided_by === "cancelled" ? null : outcome;
+            if (outcome.decided_by !== "timeout" && outcome.decided_by !== "cancelled") return outcome;
+            warnings.push(...(outcome.warnings ?? []));
+            return null;
           },
   });
   if (answer !== null && "other" in answer) return answer.other;
-  const decision = answer === null ? { decided_by: "timeout" as const } : { decided_by: "answer" as const, ...answer };
+  const doubts = warnings.length === 0 ? {} : { warnings };
+  const decision =
+    answer === null ? { decided_by: "timeout" as const, ...doubts } : { decided_by: "answer" as const, ...answer };
   return { session, ...decision, state: pane.state(), output_cursor: pane.giveCursor() };
 }
 
