@@ -112,24 +112,25 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
   const record = pane.commands.log.require(id);
   const { exit_code, first_line_id, warnings } = record;
   const base = { exit_code, first_line_id, ...defined({ warnings }) };
+  using storedOutput = pane.commands.log.storedOutput(id);
+  if (storedOutput === null)
+    throw new WshError("command_not_found", `pane '${pane.id}' keeps no output of command ${id}`);
   if (input.format === "styled") {
     if (query.lines !== null || query.context > 0 || input.line_numbers === true) {
       throw new WshError("invalid_request", "'range', 'context' and 'line_numbers' need the format 'plain'");
     }
     const { terminal } = pane;
+    const { retained, totalLines } = storedOutput;
     const to = record.last_line_id === null ? undefined : { line: record.last_line_id + 1, col: 0 };
     const currentRows = terminal.text({ line: record.first_line_id, col: 0 }, to, "styled");
-    const range = unchangedLines(currentRows, pane.commands.log.output(id));
-    const searched = `${record.output_lines - range.dropped} of ${record.output_lines} lines`;
-    const unread = range.dropped === 0 ? null : { searched, reason: `${LEFT_HISTORY}; the plain format has them` };
+    const range = isDropped(retained)
+      ? { lines: [], dropped: retained.omitted, unread: storedOutput.missingIn({ from: 1, to: totalLines }) }
+      : rowsWithReason(unchangedLines(currentRows, retained), record.output_lines);
     return {
-      ...(await filteredOutput(pane, { ...range, ...cursorAndScreen(pane), unread }, input, query, signal)),
+      ...(await filteredOutput(pane, { ...range, ...cursorAndScreen(pane) }, input, query, signal)),
       ...base,
     };
   }
-  using storedOutput = pane.commands.log.storedOutput(id);
-  if (storedOutput === null)
-    throw new WshError("command_not_found", `pane '${pane.id}' keeps no output of command ${id}`);
   const { output_cursor } = cursorAndScreen(pane);
   const reading = await readOutput(storedOutput, query, input.max_bytes, signal, overwrittenIn(pane, id));
   return { ...outputResult(reading), total_lines: reading.totalLines, output_cursor, ...base };
@@ -142,11 +143,21 @@ function rawOutput(pane: Pane, id: number): Output {
   return { base64, output_cursor: cursorAndScreen(pane).output_cursor, omitted_bytes: 0, exit_code, first_line_id };
 }
 
+/** Whether all of an output was dropped: the lines that now stand in its place may be of other commands. */
+function isDropped({ head, tail, omitted }: RetainedLines): boolean {
+  return omitted > 0 && head.length === 0 && tail.length === 0;
+}
+
+function rowsWithReason(rows: PrintedRows, total: number): Omit<Rows, "output_cursor" | "alternate"> {
+  if (rows.dropped === 0) return { ...rows, unread: null };
+  const reason = `${LEFT_HISTORY}; the plain format has them`;
+  return { ...rows, unread: { searched: `${total - rows.dropped} of ${total} lines`, reason } };
+}
+
 /**
  * Lines with their styles, if they are still those that the command printed; otherwise the stored text without styles.
  */
-function unchangedLines(range: PrintedRows, retained: RetainedLines | null): PrintedRows {
-  if (retained === null) return range;
+function unchangedLines(range: PrintedRows, retained: RetainedLines): PrintedRows {
   const { head, tail, omitted } = retained;
   const { lines } = range;
   const isOwn = (line: { readonly line: Line } | undefined, text: string): boolean =>

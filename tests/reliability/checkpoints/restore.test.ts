@@ -67,6 +67,20 @@ test("it is listed, and can be read: screen, scrollback and commands", async () 
   }
 });
 
+test("lines that stand where the output of a command was are not shown as its output", async () => {
+  await using wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  await lose(wsh);
+  await wsh.ok("restore", "dev");
+  await wsh.exec("dev", "printf '\\033[H'; seq 1001 1020");
+  const output = `/sessions/dev/output?command_id=${firstCommandId("@1")}`;
+  const reason = expect.stringContaining("before the session crashed");
+  const lost = { incomplete: true, searched: "none of 61", reason };
+  expect((await http.get(output)).body).toMatchObject({ ...lost, omitted_lines: 61 });
+  expect((await http.get(`${output}&format=styled`)).body).toMatchObject({ ...lost, omitted_lines: 61, lines: [] });
+});
+
 test("it is restored under its name and ids, with its earlier screen above a rule, also after a second crash", async () => {
   await using wsh = new Wsh();
   const directory = await lose(wsh);
