@@ -258,6 +258,23 @@ describe("commands in a session", () => {
     expect(await wsh.ok("wait", "work", "prompt")).toBe("prompt\n");
   });
 
+  test("a followed output prints each matching line as a line", async () => {
+    const child = wsh.spawn(["output", "work", "--follow", "--grep", "^hit"]);
+    let printed = "";
+    const read = (async () => {
+      for await (const bytes of child.stdout) printed += new TextDecoder().decode(bytes);
+    })();
+    // The follower may begin at any of them, and reads each before the next is printed.
+    for (let n = 0; !printed.includes("hit"); n++) await wsh.exec("work", `echo hit ${n}`);
+    for (const word of ["one", "two"]) {
+      await wsh.exec("work", `printf hi; echo t ${word}`);
+      await until(word, () => printed.includes(word));
+    }
+    child.kill("SIGINT");
+    await read;
+    expect(printed).toMatch(/^(hit \d+\n)+hit one\nhit two\n$/);
+  });
+
   test("Ctrl+C stops the command, and its code is reported", async () => {
     const child = wsh.spawn(["exec", "work", "--", "echo started; sleep 30"]);
     const reader = child.stdout.getReader();

@@ -3,11 +3,12 @@
 import type { Command } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import { outputRules } from "../../protocol/option-rules.ts";
+import { linePattern } from "../../protocol/pattern.ts";
 import { requireOptions, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printRendered } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
-import { incompleteText } from "../session/filtered-output.ts";
+import { incompleteText, MatchingLines } from "../session/filtered-output.ts";
 
 /** Longest single wait of --follow, in ms; the next begins immediately. */
 const FOLLOW_WAIT_MS = 30_000;
@@ -72,8 +73,10 @@ export function register(program: Command): void {
       if (options.json === true) return printJson(result);
       if (options.raw === true) return print(Buffer.from(result.base64 ?? "", "base64"));
       if (result.incomplete === true) complain(incompleteText(result));
-      await printRendered(withLineEnd(result.text ?? "", options.follow === true));
-      if (options.follow === true) await followOutput(session, result.output_cursor, options.grep);
+      // Further output continues the last line; matching lines are whole.
+      const isOpen = options.follow === true && grep === undefined;
+      await printRendered(withLineEnd(result.text ?? "", isOpen));
+      if (options.follow === true) await followOutput(session, result.output_cursor, grep);
     });
 }
 
@@ -87,13 +90,22 @@ function withLineEnd(text: string, open: boolean): string {
 }
 
 async function followOutput(session: SessionClient, from: number, grep: string | undefined): Promise<void> {
-  const only = defined({ grep });
+  const matching = grep === undefined ? null : new MatchingLines((await linePattern(grep)).test);
   for (let since = from; ; ) {
-    const more = await session.call("output.get", { since, wait_ms: FOLLOW_WAIT_MS, max_bytes: MOST_BYTES, ...only });
-    await printRendered(more.text ?? "");
+    let more = await session.call("output.get", { since, wait_ms: FOLLOW_WAIT_MS, max_bytes: MOST_BYTES });
+    if (matching === null) await printRendered(more.text ?? "");
+    else if (more.omitted_lines === 0) await printRendered(matching.add(more.text ?? ""));
+    else {
+      // More than one answer holds: the session searches it.
+      await printRendered(matching.end());
+      more = await session.call("output.get", { since, grep, max_bytes: MOST_BYTES });
+      await printRendered(withLineEnd(more.text ?? "", false));
+    }
     const { omitted_lines: missing = 0 } = more;
     if (missing > 0) complain(`${missing} lines are missing: the output was faster than its reader`);
-    if (more.output_cursor === since && !(await session.call("session.get", {})).running) return;
+    if (more.output_cursor === since && !(await session.call("session.get", {})).running) {
+      return matching === null ? undefined : printRendered(matching.end());
+    }
     since = more.output_cursor;
   }
 }
