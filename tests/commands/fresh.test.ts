@@ -315,6 +315,22 @@ describe("wsh exec in a session", () => {
     await wsh.prompt("dev");
   });
 
+  test("a command that is not ready at the deadline and ignores its end says so, in a session and without", async () => {
+    await SessionApi.shell(http, "deaf", { shell: "bash" });
+    const command = "bash -c 'trap true INT; echo set; while :; do read -p q: x; done'";
+    const fields = { command, until: [{ type: "text", text: "never" }], max_wait_ms: 2_000, on_timeout: "interrupt" };
+    for (const path of ["/sessions/deaf/exec", "/exec"]) {
+      const result = await http.expect<ExecResult & { session: string }>(200, http.post(path, fields));
+      expect(result).toMatchObject({
+        decided_by: "timeout",
+        state: "running",
+        waits_for: "waiting_for_input",
+        warnings: ["the command was interrupted at the deadline and still runs"],
+      });
+      await http.kill(result.session);
+    }
+  });
+
   test("wait exits with 124 on a timeout", async () => {
     expect(await wsh.run("wait", "dev", "bell", "--timeout", "0.1")).toMatchObject({ code: 124, stdout: "timeout\n" });
     expect(await wsh.run("wait", "dev", "moon")).toMatchObject({ code: 2 });

@@ -275,7 +275,8 @@ export class Exec {
     const record = log.get(id);
     if (record === null) throw new WshError("command_not_found", `the record of command ${id} is no longer stored`);
     if (record.state !== "running") return this.resultOf(step, record, outputLimit);
-    return this.results.resultOfReady(step, record, request.readyLimit);
+    const result = this.results.resultOfReady(step, record, request.readyLimit);
+    return decision.decidedBy === "timeout" ? stillRunning(result, this.port.observer.observe(), onTimeout) : result;
   }
 
   /** The shell has not run the text and may still hold it: clears its line. */
