@@ -264,6 +264,19 @@ describe("the output of a requested command", () => {
     expect(beside).toMatchObject({ decided_by: "timeout", warnings: [warning] });
   });
 
+  test("lacks text that later commands printed and overwrote in its lines", async () => {
+    const api = await instance.shell("overwritten");
+    const { command_id: id } = await api.exec("seq 1 10; printf 'own \\r'; echo done");
+    // The next one prints over these lines, once its cursor is there.
+    const { command_id: later } = await api.exec("printf '\\033[3;1H'; read; printf 'needle\\r'; echo over-it", {
+      background: true,
+    });
+    await api.until("waiting_for_input");
+    await api.type("\r");
+    await api.until("command_finished", { command_id: later ?? undefined });
+    expect(await outputOf(api, id, "grep=own|needle")).toMatchObject({ text: "11:own", matches: 1 });
+  });
+
   test("cannot be read with an invalid pattern or range", async () => {
     const id = long.command_id;
     for (const query of [

@@ -20,6 +20,8 @@ interface OverwrittenText {
   readonly number: number;
   /** A lower bound of the output parsed when it was printed. */
   readonly offset: number;
+  /** Offset at the start of the slice that printed it. */
+  readonly sliceStart: number;
   /** Its logical line. */
   readonly line: number;
   readonly text: string;
@@ -69,7 +71,9 @@ export class OverwrittenTexts {
       part += all.slice(from, at);
       from = at + token.length;
       if (mark === undefined && token === "\r" && isOutput) {
-        this.add({ offset: end, line, text: standing + plainText(part), startsWithStandingText: standing !== "" });
+        const sliceStart = end - slice.length;
+        const startsWithStandingText = standing !== "";
+        this.add({ offset: end, sliceStart, line, text: standing + plainText(part), startsWithStandingText });
       }
       if (mark !== undefined) isOutput = mark === "C";
       if (mark === undefined || isOutput) standing = part = "";

@@ -44,16 +44,15 @@ export async function stepOutput<R extends StepResult>(
   return { ...incomplete(storedOutput.missingIn({ from: 1, to: totalLines })), ...result, total_lines: totalLines };
 }
 
-/** A command's overwritten output, by line. */
+/** A command's overwritten output, by line; without that of later commands in its lines. */
 export function overwrittenIn(pane: Pane, id: number | null): ReturnType<typeof groupByLine> {
   const record = id === null ? null : pane.commands.log.get(id);
   if (record === null) return new Map();
-  const { output_start, first_line_id: first, last_line_id: last } = record;
+  const { output_start, output_end, first_line_id: first, last_line_id: last } = record;
   const texts = pane.commands.overwritten.textsSince(output_start);
-  return groupByLine(
-    texts.filter(({ line }) => line >= first && (last === null || line <= last)),
-    first,
-  );
+  const isOwn = ({ line, sliceStart }: (typeof texts)[number]): boolean =>
+    line >= first && (last === null || line <= last) && (output_end === null || sliceStart < output_end);
+  return groupByLine(texts.filter(isOwn), first);
 }
 
 /** For a failed command that could not get a port, according to its output, names the port's holder. */
