@@ -72,8 +72,22 @@ export class Lifetime {
     this.graceTimer?.[Symbol.dispose]();
     this.graceTimer = null;
     this.port.pane.lifetime.readableUntil = null;
-    await start();
+    try {
+      await start();
+    } catch (error) {
+      this.resumeGrace();
+      throw error;
+    }
     this.port.events.emit("info", undefined);
+  }
+
+  /** After a restart that started nothing: the session is ended as before. */
+  private resumeGrace(): void {
+    const { pane, events, registry } = this.port;
+    if (pane.exit === null || this.graceTimer !== null || this.reason !== null) return;
+    void registry.ended(this.port.name()).catch(() => {});
+    this.startGrace();
+    events.emit("info", undefined);
   }
 
   /** The caller that started the program has stopped waiting: once the program ends, its result is retained longer. */

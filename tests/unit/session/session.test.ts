@@ -137,4 +137,15 @@ describe("a session over a pane of another process", () => {
     expect(events).toEqual(["exited", "exited", "destroyed"]);
     expect(pane.done.at(-1)).toBe("released");
   });
+
+  test("whose program has ended and cannot be replaced ends like any other, and gives its name up again", async () => {
+    const { pane, session, registry, events } = shown();
+    pane.end({ code: 3, signal: null });
+    const failed = session.lifetime.restart(() => Promise.reject(new Error("no such directory")));
+    await expect(failed).rejects.toThrow("no such directory");
+    expect(registry).toEqual(["ended", "live", "ended"]);
+    expect(pane.lifetime.readableUntil).toBeNumber();
+    expect(session.lifetime.evict()).toBe(true);
+    expect(events).toEqual(["exited", "destroyed"]);
+  });
 });
