@@ -109,6 +109,26 @@ test("the last pane, restarted as soon as it has ended, stays with its session",
   expect(await wsh.list()).toMatchObject([{ name: "dev", running: true }]);
 });
 
+test("no change of the layout starts a program in a session that has ended", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("dev");
+  await wsh.enter("dev", "exit 3");
+  await until("its end", async () => (await wsh.list()).length === 0);
+  const before = await panes("dev");
+  const program = { command: "sleep 1000" };
+  for (const [method, path, input] of [
+    ["PUT", "layout", { tree: { row: [{ pane: before[0]?.id }, program] } }],
+    ["PUT", "layout", { tree: { pane: before[0]?.id }, floats: [program] }],
+    ["POST", "panes", program],
+    ["POST", "windows", program],
+  ] as const) {
+    const refused = await http.json(method, `/sessions/dev/${path}`, input);
+    expect(refused.body, path).toMatchObject({ error: { code: "session_ended" } });
+  }
+  expect(await panes("dev")).toEqual(before);
+});
+
 test("stop ends kept panes that have ended, and ended sessions of several panes", async () => {
   for (const withServer of [true, false]) {
     await using all = await splitServer();

@@ -83,9 +83,12 @@ function floatsIn({ floats = [] }: WindowEntry, panes: Windows["panes"]): { floa
 /** `floats` absent: the existing ones, unless the tree contains them. */
 type RequestedLayout = ParsedInput<"layout.set">;
 
-/** Checks the whole layout, starts its new panes, then arranges the window; on failure, ends the started ones. */
+/**
+ * Checks the whole layout, starts its new panes, then arranges the window; on failure, ends the started ones.
+ * @throws WshError pane_not_found, invalid_layout, session_ended for new panes, and those of their programs
+ */
 async function setLayout(call: LayoutCall, layout: RequestedLayout) {
-  const { arrangement } = call.parts;
+  const { arrangement, session } = call.parts;
   return arrangement.change(async () => {
     const window = windowById(arrangement.state, call.subject.window.id);
     const tree = requestedTree(layout, panesOf(window.root));
@@ -111,6 +114,7 @@ async function setLayout(call: LayoutCall, layout: RequestedLayout) {
     const started: { readonly entry: PaneEntry; undo(): void }[] = [];
     try {
       const start = async (program: PaneProgram, size: Size): Promise<string> => {
+        session.requireRunning();
         const pane = await startPane(call, program, window.id, size);
         started.push(pane);
         return pane.entry.id;
