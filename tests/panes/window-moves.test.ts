@@ -3,6 +3,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { splitServer } from "../support/panes.ts";
 import { until } from "../support/until.ts";
+import { TestSocket } from "../support/websocket.ts";
 
 setDefaultTimeout(60_000);
 
@@ -122,6 +123,35 @@ test("a bare name means the pane that has been in the session longest, wherever 
   await wsh.ok("pane", "close", own);
   await post(all, "two/panes", { direction: "right" });
   expect(await named()).toBe(older);
+});
+
+test("a session whose only pane came from another one is used like any other, whatever their numbers", async () => {
+  await using all = await splitServer();
+  const { wsh } = all;
+  await wsh.session("one");
+  const { pane } = await post(all, "one/panes", { direction: "right" });
+  await wsh.session("two");
+  const two = async () => (await wsh.list()).find(({ name }) => name === "two");
+  const own = (await two())?.pane_id ?? "";
+  // The pane has the number of the session, whose process has another.
+  expect((await two())?.id).toBe(pane.replace("@", "@s"));
+  await wsh.ok("pane", "move", pane, "--to", "two");
+  await wsh.ok("pane", "close", own);
+  for (const target of ["two", pane, "two:0.0"]) {
+    expect(await wsh.exec(target, "echo $WSH_PANE")).toBe(`${pane}\n`);
+    const raw = new TestSocket(
+      `ws+unix://${wsh.instance.httpSocket}:/sessions/${encodeURIComponent(target)}/ws/raw`,
+      {},
+    );
+    const json = new TestSocket(
+      `ws+unix://${wsh.instance.httpSocket}:/sessions/${encodeURIComponent(target)}/ws/json`,
+      {},
+    );
+    await Promise.all([raw.opened, json.opened]);
+    raw.socket.send(Buffer.from("echo raw-$((40+2))\r"));
+    await raw.wait("its output", () => raw.text.includes("raw-42"));
+    for (const socket of [raw, json]) socket.close();
+  }
 });
 
 /** Two sessions, of which the first has a window of three panes beside its own. */

@@ -17,7 +17,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { requireNoAgent } from "../../protocol/owner.ts";
 import type { RequestMeta } from "../../protocol/requests.ts";
-import { requirePane, type SessionInfo } from "../../protocol/session.ts";
+import { mayRunElsewhere, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import type { SessionEntry } from "../../registry/directories.ts";
 import { processState } from "../../registry/liveness.ts";
 import { cleanStale, findSession } from "../../registry/registry.ts";
@@ -115,7 +115,8 @@ export class SessionClient implements Disposable {
     const { connection, hello } = await address.openSession(events);
     const info = hello.info ?? null;
     const name = info?.name ?? address.label;
-    const isMany = info !== null && (panesOf(info).length > 1 || mayHaveMoved(info));
+    const isMany =
+      info !== null && (panesOf(info).length > 1 || mayRunElsewhere(info, address.processId ?? numberOf(info)));
     const isPane = parseTarget(target).kind === "pane";
     if (!isMany || isWhole)
       return new SessionClient(name, connection, connection, info, target, isPane ? target : (info?.pane_id ?? target));
@@ -268,12 +269,9 @@ function panesOf({ windows }: SessionInfo): readonly unknown[] {
   return windows.flatMap(({ panes }) => panes);
 }
 
-/**
- * Whether another process may have the only pane, because its window came from another session. A session's
- * own first pane has the session's number.
- */
-function mayHaveMoved({ id, pane_id: pane }: SessionInfo): boolean {
-  return id.replace("@s", "@") !== pane;
+/** The number of a session, which is often that of its process. */
+function numberOf({ id }: SessionInfo): number {
+  return Number(id.slice(2));
 }
 
 type OpenedConnection = ReturnType<typeof Connection.open>;
@@ -282,6 +280,8 @@ type OpenedConnection = ReturnType<typeof Connection.open>;
 interface SessionAddress {
   /** The session's name in messages until its process reports its name. */
   readonly label: string;
+  /** Id of its process; null: unknown. */
+  readonly processId: number | null;
   openSession(events: ConnectionEvents): OpenedConnection;
   /** Whether the pane belongs to the same process. */
   isSameProcess(resolved: PaneProcess): boolean;
@@ -295,6 +295,7 @@ async function localAddress(instance: Instance, target: string): Promise<Session
   const label = entry.name ?? paneId(entry.id);
   return {
     label,
+    processId: entry.id,
     openSession: (events) => Connection.open(entry.socket, "cli", events),
     isSameProcess: ({ socket }) => socket === entry.socket,
     pane: ({ socket }, events) => Connection.open(socket, "cli", events),
@@ -310,6 +311,7 @@ async function localAddress(instance: Instance, target: string): Promise<Session
 function atGrant(path: string, target: string): SessionAddress {
   return {
     label: target,
+    processId: null,
     openSession: (events) => Connection.open(path, "cli", events),
     isSameProcess: () => true,
     pane: (_, events) => Connection.open(path, "cli", events),
@@ -336,6 +338,7 @@ function addressAtLink(link: Link, target: string): SessionAddress {
   };
   return {
     label: target,
+    processId: null,
     openSession: (events) => open(target, events),
     // The path is the other machine's: that machine finds the pane's owner.
     isSameProcess: () => false,

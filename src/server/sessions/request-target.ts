@@ -21,7 +21,7 @@ export async function askThrough(
   );
 }
 
-/** @param isPart whether its session has other panes */
+/** @param isPart whether calls name it: its session has other panes, or another process runs it */
 export function paneIn(owner: SessionProxy, address: string, pane: string, isPart: boolean): StreamedPane {
   return {
     address,

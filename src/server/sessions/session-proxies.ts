@@ -11,7 +11,7 @@ import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../../protocol/con
 import { WshError } from "../../protocol/errors.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { notFound, paneId, parseTarget, type Target } from "../../protocol/names.ts";
-import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
+import { type EndReason, mayRunElsewhere, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { isSocket, type SessionEntry } from "../../registry/directories.ts";
 import { cleanStale, isRegistered, lookUp } from "../../registry/registry.ts";
 import { RegistryView } from "../../registry/registry-view.ts";
@@ -160,11 +160,13 @@ export class SessionProxies {
     const { address } = proxy;
     // A new pane may not be in the info yet.
     if (!proxy.hasManyPanes && proxy.isOutdated) await this.infoOf(proxy);
-    if (!proxy.hasManyPanes) return paneIn(proxy, address, proxy.info.pane_id, false);
+    if (!proxy.hasManyPanes && !mayRunElsewhere(proxy.info, proxy.entry.id))
+      return paneIn(proxy, address, proxy.info.pane_id, false);
     const context = target === undefined ? CONTEXT : { ...CONTEXT, target };
     const { pane, socket } = v.parse(PaneProcessSchema, await proxy.request("peer.resolve", {}, context));
     const owner = socket === address ? proxy : await this.proxyAt(socket);
-    return paneIn(owner, socket, pane, true);
+    // Calls to another process name the pane.
+    return paneIn(owner, socket, pane, proxy.hasManyPanes || owner !== proxy);
   }
 
   /** The process at a socket of this instance. @throws WshError session_unavailable */

@@ -13,7 +13,7 @@ export interface StreamedSession {
 export interface StreamedPane extends StreamedSession {
   /** The target, in the notation of its machine. */
   readonly target: string;
-  /** Whether its session has other panes: then it is named by its own id. */
+  /** Whether its session has other panes, or another process runs it: then it is named by its own id. */
   readonly isPart: boolean;
 }
 
