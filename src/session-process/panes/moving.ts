@@ -21,6 +21,7 @@ import type { PeerRequest } from "../../wire/peer.ts";
 import type { PaneKeeper } from "../pane-keeper.ts";
 import type { SessionParts } from "../parts.ts";
 import { setGuestPrivate } from "../privacy.ts";
+import { readGuestFacts } from "./guest-facts.ts";
 import { localPrompt, typeLocalSecret } from "./guest-secrets.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { paneTerminal } from "./pane-terminal.ts";
@@ -338,8 +339,7 @@ export async function handleGuestRequest(
   const local = parts.localPaneFor(request.target);
   switch (request.op) {
     case "peer.pane":
-      await local.refresh();
-      return { info: local.paneInfo(), owner: local.ownSession.owner };
+      return readGuestFacts(local);
     case "peer.end_pane":
       await local.endProgram();
       return {};

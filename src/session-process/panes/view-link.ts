@@ -15,15 +15,16 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import { applyFrame, FrameUpdateSchema } from "../../protocol/frame-codec.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
-import { type Owner, OwnerSchema } from "../../protocol/owner.ts";
+import type { Owner } from "../../protocol/owner.ts";
 import { ReportedEventSchema } from "../../protocol/recorded-events.ts";
-import { type PaneInfo, PaneInfoSchema, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
+import { type PaneInfo, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import type * as Kept from "../../terminal/pictures/linked-pictures.ts";
 import { picturesUsed, pictureTerminals } from "../../terminal/pictures/picture.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
 import { patience } from "../../wire/patience.ts";
+import { GuestFactsSchema } from "./guest-facts.ts";
 import type { PaneLink, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
 /** Shortest interval between requests for the info of a constantly changing pane, in ms. */
@@ -38,8 +39,6 @@ const MAX_TYPING_DELAY_MS = 1_000;
 
 /** Delays from the last change to one more request, in ms: a shell starts a program a moment after its output. */
 const RECHECK_DELAYS_MS = [500] as const;
-
-const GuestInfoSchema = v.omit(PaneInfoSchema, ["index", "active", "last"]);
 
 /** Requests of the session process itself. */
 const OWN_CONTEXT = {
@@ -293,10 +292,11 @@ export class ViewLink implements PlacedPane, PaneLink {
       return;
     }
     const before = this.lastInfo?.agent;
-    const answer = await this.request("peer.pane", {});
-    const { info, owner } = v.parse(v.object({ info: GuestInfoSchema, owner: v.nullish(OwnerSchema) }), answer);
+    const { info, owner, idle_ms } = v.parse(GuestFactsSchema, await this.request("peer.pane", {}));
     this.lastInfo = info;
     this.owner = owner ?? null;
+    // The info of the connection's start is that of the session that the pane has left.
+    this.info = { ...this.info, idle_ms };
     this.infoAt = performance.now();
     if (!Bun.deepEquals(before, info.agent)) this.port.agent(info.agent ?? null);
     this.port.listingChanged();

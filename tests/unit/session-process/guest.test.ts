@@ -1,0 +1,84 @@
+/** A pane that another process runs, as its session sees it: the process's answers, and what it is told. */
+import { afterEach, expect, test } from "bun:test";
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as v from "valibot";
+import {
+  encodeJsonMessage,
+  MessageDecoder,
+  messageJson,
+  messageTypes,
+  PROTOCOL_VERSION,
+} from "../../../src/protocol/messages.ts";
+import { ViewLink } from "../../../src/session-process/panes/view-link.ts";
+import { sessionInfo } from "../../support/session-info.ts";
+
+const SIZE = { rows: 24, cols: 80 };
+const PANE = {
+  ...{ id: "@7", pid: 12, command: "bash", ...SIZE, cwd: "/", title: "", state: "prompt" },
+};
+const HOUR_MS = 3_600_000;
+const RequestSchema = v.looseObject({ id: v.number(), op: v.string(), input: v.unknown() });
+
+/** A session process that runs the pane, and whose own session has been idle for an hour. */
+class PaneProcess implements Disposable {
+  readonly requests: { readonly op: string; readonly input: unknown }[] = [];
+  /** Answer to `peer.pane`. */
+  pane: object = { info: PANE };
+  private readonly directory = fs.mkdtempSync(join(tmpdir(), "wsh-guest-"));
+  readonly socket = join(this.directory, "7.sock");
+  private readonly listener = Bun.listen<MessageDecoder>({
+    unix: this.socket,
+    socket: {
+      open: (socket) => {
+        socket.data = new MessageDecoder();
+        const info = sessionInfo({ idle_ms: HOUR_MS, last_activity_ms: HOUR_MS });
+        const hello = { wsh: PROTOCOL_VERSION, version: "0", role: "session", info };
+        socket.write(encodeJsonMessage(messageTypes.hello, hello));
+      },
+      data: (socket, bytes) => {
+        for (const message of socket.data.push(bytes)) {
+          if (message.type !== messageTypes.request) continue;
+          const { id, op, input } = v.parse(RequestSchema, messageJson(message));
+          this.requests.push({ op, input });
+          const result = op === "peer.pane" ? this.pane : {};
+          socket.write(encodeJsonMessage(messageTypes.response, { id, result }));
+        }
+      },
+    },
+  });
+
+  asked(op: string): unknown[] {
+    return this.requests.flatMap((request) => (request.op === op ? [request.input] : []));
+  }
+
+  [Symbol.dispose](): void {
+    this.listener.stop(true);
+    fs.rmSync(this.directory, { recursive: true });
+  }
+}
+
+const links: ViewLink[] = [];
+afterEach(() => {
+  for (const link of links.splice(0)) link.close();
+});
+
+async function guestOf({ socket }: PaneProcess): Promise<ViewLink> {
+  const ignore = (): void => {};
+  const link = await ViewLink.open({ id: "@7", socket, target: "@7", isGuest: true }, SIZE, "/other.sock", {
+    ...{ rendered: ignore, echoed: ignore, bellRang: ignore, effect: ignore, copied: ignore, listingChanged: ignore },
+    ...{ agent: ignore, ended: ignore, processLost: ignore, eventReported: ignore },
+  });
+  links.push(link);
+  await link.refresh();
+  return link;
+}
+
+test("is idle as long as itself, not as the session that it has left", async () => {
+  using runner = new PaneProcess();
+  runner.pane = { info: PANE, idle_ms: 1_000 };
+  const link = await guestOf(runner);
+  expect(link.idleMs()).toBeGreaterThanOrEqual(1_000);
+  expect(link.idleMs()).toBeLessThan(HOUR_MS);
+});
