@@ -5,6 +5,7 @@
  * becomes private.
  */
 import { present } from "../protocol/defined.ts";
+import type { PaneSession } from "./pane-session.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
 import type { SessionParts } from "./parts.ts";
 
@@ -12,7 +13,7 @@ export function followPrivacy(parts: SessionParts): void {
   const { session, arrangement, localPanes, content } = parts;
   const notifyPanes = (): void => {
     for (const local of localPanes.values())
-      if (local.adoptedBy === null) local.ownSession.setPrivate(session.isPrivate);
+      if (local.adoptedBy === null) changePrivacy(local.ownSession, session.isPrivate);
     for (const { link } of arrangement.placedPanes.values()) if (link?.isGuest) link.setPrivate(session.isPrivate);
   };
   // Both events: the flag of each pane's own session follows that of the session.
@@ -42,9 +43,15 @@ async function storePrivacy({ session, instance }: SessionParts): Promise<void> 
 
 /** Called when the session that shows a pane of this process becomes private, or stops being private. */
 export function setGuestPrivate({ session }: SessionParts, { ownSession }: LocalPane, isPrivate: boolean): void {
-  const becomesPrivate = isPrivate && !ownSession.isPrivate;
+  if (changePrivacy(ownSession, isPrivate) && isPrivate) session.events.emit("private", undefined);
+}
+
+/** The pane's checkpoint follows. @returns whether it was different */
+function changePrivacy(ownSession: PaneSession, isPrivate: boolean): boolean {
+  if (isPrivate === ownSession.isPrivate) return false;
   ownSession.setPrivate(isPrivate);
-  if (becomesPrivate) session.events.emit("private", undefined);
+  ownSession.events.emit("info", undefined);
+  return true;
 }
 
 async function revokeFromAgents({ session, localPanes, content, permission }: SessionParts): Promise<void> {

@@ -154,6 +154,29 @@ test("a session whose only pane came from another one is used like any other, wh
   }
 });
 
+test("a pane is stored while its session is not private, wherever it came from", async () => {
+  await using all = await splitServer();
+  const { wsh } = all;
+  for (const name of ["safe", "desk"]) await wsh.session(name);
+  await wsh.ok("private", "safe", "on");
+  const { pane } = await post(all, "safe/panes");
+  const isStored = (): boolean =>
+    fs
+      .readdirSync(`${wsh.instance.stateDir}/t.checkpoints`, { recursive: true })
+      .some((each) => `${each}`.endsWith(".state") && `${each}`.includes(`p${pane.slice(1)}.`));
+  await wsh.ok("pane", "move", pane, "--to", "desk");
+  await until("its checkpoint", isStored);
+  for (const [state, isKept] of [
+    ["on", false],
+    ["off", true],
+  ] as const) {
+    await wsh.ok("private", "desk", state);
+    await until(`desk to be private: ${state}`, () => isStored() === isKept);
+  }
+  await wsh.ok("pane", "move", pane, "--to", "safe");
+  await until("its checkpoint to be gone", () => !isStored());
+});
+
 /** Two sessions, of which the first has a window of three panes beside its own. */
 async function twoSessions(): Promise<{ all: All; moved: Made; last: string }> {
   const all = await splitServer();

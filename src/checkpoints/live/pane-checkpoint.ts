@@ -104,6 +104,7 @@ export class PaneCheckpoint implements Disposable {
       session.events.on("info", () => this.applyPrivacy()),
       // A pane that moved to another session is private as that session is.
       ownSession.events.on("private", () => this.applyPrivacy()),
+      ownSession.events.on("info", () => this.applyPrivacy()),
       ownSession.events.on("destroyed", ({ reason }) => this.end(reason)),
       () => ends[Symbol.dispose](),
     ];

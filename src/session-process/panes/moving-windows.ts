@@ -145,11 +145,13 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
   using offer = windowOffer;
   // After a failure, the incoming window leaves before the outgoing one is taken back.
   await using incomingStack = new AsyncDisposableStack();
-  const result: { next: Windows; active: string } = { next: before, active: whole.window.active };
+  const result: { next: Windows; active: string; adoption: PaneAdoption | null } = {
+    ...{ next: before, active: whole.window.active, adoption: null },
+  };
   awaitedReturns.set(id, async (sentWindow) => {
     const place = { index: null, base: settings.base_index, makeRoom: false, focus: false };
     result.next = replaceWindow(before, id, toWholeWindow(sentWindow));
-    incomingStack.use(await PaneAdoption.begin(parts, sentWindow.panes, arrangement.area));
+    result.adoption = incomingStack.use(await PaneAdoption.begin(parts, sentWindow.panes, arrangement.area));
     incomingStack.defer(() => arrangement.commit(before));
     const incoming = toWholeWindow(sentWindow);
     arrangement.commit(withWindow(before, { ...incoming, window: { ...incoming.window, replaces: id } }, place));
@@ -166,6 +168,7 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
   }
   incomingStack.move();
   arrangement.commit(result.next);
+  result.adoption?.reportPrivacy();
   await offer.complete(reply === null ? recipient.name : v.parse(ArrangementSchema, reply).session);
   await unlink(parts, id);
   if (reply === null) throw recipientCrashed(recipient);

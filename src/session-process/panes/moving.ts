@@ -146,11 +146,14 @@ export class PaneOffer implements Disposable {
 export class PaneAdoption implements AsyncDisposable {
   private readonly undoSteps: (() => Promise<void>)[] = [];
 
-  private constructor(private readonly parts: SessionParts) {}
+  private constructor(
+    private readonly parts: SessionParts,
+    private readonly panes: readonly SentPane[],
+  ) {}
 
   /** @throws WshError invalid_layout for a pane that is already shown here, session_unavailable */
   static async begin(parts: SessionParts, sent: readonly SentPane[], area: Size): Promise<PaneAdoption> {
-    const adoption = new PaneAdoption(parts);
+    const adoption = new PaneAdoption(parts, sent);
     try {
       for (const pane of sent) await adoption.takePane(pane, area);
       return adoption;
@@ -192,8 +195,18 @@ export class PaneAdoption implements AsyncDisposable {
    * process dies before the answer.
    */
   async confirm(): Promise<void> {
+    this.reportPrivacy();
     await this.parts.keeper.writeLayout();
     this.undoSteps.splice(0);
+  }
+
+  /** Guests are private as this session is: the one that they have left may differ. Call once they stay. */
+  reportPrivacy(): void {
+    const { arrangement, session } = this.parts;
+    for (const { pane } of this.panes) {
+      const { link } = arrangement.placedPanes.get(pane) ?? {};
+      if (link?.isGuest === true) link.setPrivate(session.isPrivate, true);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -25,7 +25,8 @@ export interface PaneLink {
   /** Reports whether a person is viewing it. */
   setWatched(isWatched: boolean): void;
   setAdoptedBy(home: { readonly number: number; readonly name: string }): void;
-  setPrivate(isPrivate: boolean): void;
+  /** Reports whether its session is private. @param isNew report it even if it is unchanged */
+  setPrivate(isPrivate: boolean, isNew?: boolean): void;
   request(op: string, input: unknown, context?: RequestContext): Promise<unknown>;
   resolve(through: number): Promise<unknown>;
 }

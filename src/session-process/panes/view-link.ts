@@ -222,9 +222,8 @@ export class ViewLink implements PlacedPane, PaneLink {
     this.request("peer.named_pane", { ...home }).catch(() => {});
   }
 
-  /** Reports whether the session that has this guest is private. */
-  setPrivate(isPrivate: boolean): void {
-    if (isPrivate === this.isPrivate) return;
+  setPrivate(isPrivate: boolean, isNew = false): void {
+    if (isPrivate === this.isPrivate && !isNew) return;
     this.isPrivate = isPrivate;
     this.request("peer.private_pane", { on: isPrivate }).catch(() => {});
   }

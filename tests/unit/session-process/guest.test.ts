@@ -82,3 +82,12 @@ test("is idle as long as itself, not as the session that it has left", async () 
   expect(link.idleMs()).toBeGreaterThanOrEqual(1_000);
   expect(link.idleMs()).toBeLessThan(HOUR_MS);
 });
+
+test("its process learns whether its session is private when that changes, and when the pane has just come", async () => {
+  using runner = new PaneProcess();
+  const link = await guestOf(runner);
+  for (const isPrivate of [false, true, true, false]) link.setPrivate(isPrivate);
+  link.setPrivate(false, true);
+  await link.request("peer.resolve", {});
+  expect(runner.asked("peer.private_pane")).toEqual([{ on: true }, { on: false }, { on: false }]);
+});
