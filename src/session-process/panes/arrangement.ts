@@ -359,13 +359,14 @@ export class Arrangement {
   async restart(pane: string): Promise<unknown> {
     const placedPane = this.requirePane(pane);
     if (placedPane.isView) throw new WshError("invalid_layout", `pane '${pane}' is a view: restart what it shows`);
-    // If it cannot be started, its end is reported after this.
+    const { link } = placedPane;
+    // A local program that cannot be started reports its end after this; a guest's process reports nothing.
+    if (link !== undefined) await placedPane.restart();
     this.endedPanes.delete(pane);
     this.endReadability(pane);
     this.resume();
-    await placedPane.restart();
+    if (link === undefined) await placedPane.restart();
     this.assignSizes();
-    this.events.emit("positionsChanged", undefined);
     this.events.emit("listingChanged", undefined);
     return {};
   }

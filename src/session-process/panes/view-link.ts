@@ -24,7 +24,7 @@ import type * as Kept from "../../terminal/pictures/linked-pictures.ts";
 import { picturesUsed, pictureTerminals } from "../../terminal/pictures/picture.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
 import { patience } from "../../wire/patience.ts";
-import { GuestFactsSchema } from "./guest-facts.ts";
+import { GuestFactsSchema, guestEndedError } from "./guest-facts.ts";
 import type { PaneLink, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
 /** Shortest interval between requests for the info of a constantly changing pane, in ms. */
@@ -210,8 +210,9 @@ export class ViewLink implements PlacedPane, PaneLink {
     this.close();
   }
 
-  /** Restarts its program in its place. @throws WshError of its process */
+  /** Restarts its program in its place. @throws WshError of its process; session_ended */
   async restart(): Promise<void> {
+    if (this.hasStreamEnded) throw guestEndedError(this.id);
     await this.request("peer.restart_pane", {});
     this.isStale = true;
     await this.refresh();

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
+import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
 import {
   encodeJsonMessage,
   MessageDecoder,
@@ -11,8 +12,13 @@ import {
   messageTypes,
   PROTOCOL_VERSION,
 } from "../../../src/protocol/messages.ts";
+import { addSplit } from "../../../src/session/windows/changes.ts";
+import { oneWindow, paneEntry } from "../../../src/session/windows/state.ts";
+import { Arrangement } from "../../../src/session-process/panes/arrangement.ts";
+import type { PlacedPaneEvents } from "../../../src/session-process/panes/placed-pane.ts";
 import { ViewLink } from "../../../src/session-process/panes/view-link.ts";
 import { sessionInfo } from "../../support/session-info.ts";
+import { until } from "../../support/until.ts";
 
 const SIZE = { rows: 24, cols: 80 };
 const PANE = {
@@ -26,6 +32,8 @@ class PaneProcess implements Disposable {
   readonly requests: { readonly op: string; readonly input: unknown }[] = [];
   /** Answer to `peer.pane`. */
   pane: object = { info: PANE };
+  /** Ends the guest's program, and its stream. */
+  end: (exit_code: number) => void = () => {};
   private readonly directory = fs.mkdtempSync(join(tmpdir(), "wsh-guest-"));
   readonly socket = join(this.directory, "7.sock");
   private readonly listener = Bun.listen<MessageDecoder>({
@@ -36,6 +44,9 @@ class PaneProcess implements Disposable {
         const info = sessionInfo({ idle_ms: HOUR_MS, last_activity_ms: HOUR_MS });
         const hello = { wsh: PROTOCOL_VERSION, version: "0", role: "session", info };
         socket.write(encodeJsonMessage(messageTypes.hello, hello));
+        this.end = (exit_code) => {
+          socket.write(encodeJsonMessage(messageTypes.end, { reason: "exited", exit_code, signal: null }));
+        };
       },
       data: (socket, bytes) => {
         for (const message of socket.data.push(bytes)) {
@@ -64,12 +75,14 @@ afterEach(() => {
   for (const link of links.splice(0)) link.close();
 });
 
-async function guestOf({ socket }: PaneProcess): Promise<ViewLink> {
-  const ignore = (): void => {};
-  const link = await ViewLink.open({ id: "@7", socket, target: "@7", isGuest: true }, SIZE, "/other.sock", {
-    ...{ rendered: ignore, echoed: ignore, bellRang: ignore, effect: ignore, copied: ignore, listingChanged: ignore },
-    ...{ agent: ignore, ended: ignore, processLost: ignore, eventReported: ignore },
-  });
+const ignore = (): void => {};
+const unheard: PlacedPaneEvents = {
+  ...{ rendered: ignore, echoed: ignore, bellRang: ignore, effect: ignore, copied: ignore, listingChanged: ignore },
+  ...{ agent: ignore, ended: ignore, processLost: ignore, eventReported: ignore },
+};
+
+async function guestOf({ socket }: PaneProcess, events = unheard): Promise<ViewLink> {
+  const link = await ViewLink.open({ id: "@7", socket, target: "@7", isGuest: true }, SIZE, "/other.sock", events);
   links.push(link);
   await link.refresh();
   return link;
@@ -90,4 +103,20 @@ test("its process learns whether its session is private when that changes, and w
   link.setPrivate(false, true);
   await link.request("peer.resolve", {});
   expect(runner.asked("peer.private_pane")).toEqual([{ on: true }, { on: false }, { on: false }]);
+});
+
+test("whose program has ended stays ended when it cannot be restarted", async () => {
+  using runner = new PaneProcess();
+  const arrangement = new Arrangement(oneWindow(1, paneEntry("@1")), SIZE, {
+    ...{ keepAfterExit: true, wasSplit: false, showsCrashed: false, renumberFrom: null },
+    layoutAt: (outer) => layoutPanels([], outer),
+  });
+  arrangement.placedPanes.set("@7", await guestOf(runner, arrangement.handlersFor("@7")));
+  const beside = { pane: "@1", side: "right", whole: false, focus: false } as const;
+  arrangement.commit(addSplit(arrangement.state, paneEntry("@7"), beside, SIZE));
+  runner.end(4);
+  await until("its end", () => arrangement.endedPanes.has("@7"));
+  await expect(arrangement.restart("@7")).rejects.toMatchObject({ code: "session_ended" });
+  expect(arrangement.endedPanes.get("@7")).toEqual({ code: 4, signal: null });
+  expect(arrangement.isLiving("@7")).toBe(false);
 });
