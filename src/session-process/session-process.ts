@@ -18,7 +18,7 @@ import type { AuditLog } from "../log/audit/audit-log.ts";
 import { peerRequest } from "../operations/peer-requests.ts";
 import { addressesPane, endsOf, isForPane } from "../operations/routing.ts";
 import { WshError } from "../protocol/errors.ts";
-import { formatTarget, parseTarget, sessionId, type Target, windowId } from "../protocol/names.ts";
+import { formatTarget, paneNumber, parseTarget, sessionId, type Target, windowId } from "../protocol/names.ts";
 import type { Size } from "../protocol/size.ts";
 import { meantWindow } from "../protocol/window-target.ts";
 import { claimPane, linkWindow, releasePane } from "../registry/panes.ts";
@@ -105,6 +105,10 @@ export class SessionProcess implements SessionParts, ServedSession {
     arrangement.events.on("listingChanged", () => arrangement.isSplit && session.events.emit("listed", undefined));
     arrangement.events.on("changed", ({ before, after }) => this.linkWindows(before, after));
     arrangement.events.on("copied", (copied) => session.buffers.storeCopy(copied));
+    arrangement.events.on("paneEnded", ({ pane, isKept }) => {
+      if (isKept || this.localPanes.has(pane)) return;
+      void releasePane(this.instance, this.processId, this.sessionNumber, paneNumber(pane)).catch(() => {});
+    });
     session.events.on("renamed", ({ new_name }) => {
       for (const { ownSession, adoptedBy } of this.localPanes.values())
         if (adoptedBy === null) ownSession.setName(new_name);

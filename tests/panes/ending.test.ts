@@ -1,5 +1,6 @@
 /** Panes end, by themselves or by a call: what ends with them, what remains, and what restarts. */
 import { expect, test } from "bun:test";
+import fs from "node:fs";
 import { splitServer } from "../support/panes.ts";
 import { until } from "../support/until.ts";
 
@@ -29,6 +30,21 @@ test("a session that got a pane from another one ends completely, with a server 
   });
   await wsh.ok("stop");
   await until("no process", async () => wsh.processes().every(({ command }) => !/ session-process$/.test(command)));
+});
+
+test("a pane that came from another session leaves no entry in the registry when it ends or is closed", async () => {
+  await using all = await splitServer();
+  const { wsh, http } = all;
+  for (const name of ["one", "two"]) await wsh.session(name);
+  for (const end of [(pane: string) => wsh.ok("pane", "close", pane), (pane: string) => wsh.enter(pane, "exit")]) {
+    const { pane } = (await http.post("/sessions/one/panes", {})).body as { pane: string };
+    await wsh.ok("pane", "move", pane, "--to", "two");
+    const entry = `@s2.p${pane.slice(1)}`;
+    const entries = (): string[] => fs.readdirSync(wsh.instance.namesDir);
+    expect(entries()).toContain(entry);
+    await end(pane);
+    await until("the entry to be gone", () => !entries().includes(entry));
+  }
 });
 
 test("a view that is closed, or whose session ends, leaves its source running", async () => {
