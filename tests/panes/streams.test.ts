@@ -108,6 +108,25 @@ describe("events", () => {
     }
   });
 
+  test("a pane that a new layout has no place for is reported like one that is closed", async () => {
+    await using all = await connected();
+    const { wsh, http, client } = all;
+    const { pane_id: own } = await wsh.session("dev");
+    const told: LifecycleEvent[] = [];
+    using _life = client.onLifecycle((event) => void told.push(event));
+    const about = (pane: string): string[] =>
+      told.flatMap(({ event, params }) => ("pane" in params && params.pane === pane ? [event] : []));
+    const { pane } = (await http.post("/sessions/dev/panes", { command: "sleep 1000" })).body as { pane: string };
+    await until("the split", () => about(pane).includes("pane_created"));
+    await http.expect(200, http.json("PUT", "/sessions/dev/layout", { tree: { pane: own }, close_others: true }));
+    await until("its end", () => about(pane).includes("pane_exited"));
+    expect(
+      about(pane)
+        .filter((event) => event !== "focus_changed")
+        .slice(1),
+    ).toEqual(["pane_closed", "pane_exited"]);
+  });
+
   test("a window is named after the foreground program until it is given a name", async () => {
     await using all = await connected();
     const { wsh, http } = all;

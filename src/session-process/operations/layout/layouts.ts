@@ -142,6 +142,7 @@ async function setLayout(call: LayoutCall, layout: RequestedLayout) {
     for (const pane of unlisted) {
       void arrangement.placedPanes.get(pane)?.endProgram();
       arrangement.forget(pane);
+      arrangement.events.emit("paneEnded", { pane, exit: { code: null, signal: null }, isKept: false });
     }
     const [shownPane = call.subject.pane] = [...started.map(({ entry }) => entry.id), ...listed];
     if (layout.focus) arrangement.commit(showPane(arrangement.state, shownPane));
