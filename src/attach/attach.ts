@@ -119,6 +119,8 @@ class AttachClient {
   private switchedSession: number | null = null;
   /** How the person left, while the session process is asked to release the terminal. */
   private leavingOutcome: AttachOutcome | null = null;
+  /** The terminal's answers to our questions; null before they are complete. */
+  private answers: Answers | null = null;
   /** Input typed while the session moves to another socket; null while it does not. */
   private queuedInput: Uint8Array[] | null = null;
 
@@ -220,7 +222,9 @@ class AttachClient {
     this.passedBytes = 0;
     this.pictures = 0;
     this.view.forget();
+    this.terminal.removeImages();
     this.startStream(connection, "none");
+    if (this.answers !== null) this.reportAnswers(this.answers);
     this.queuedInput = null;
   }
 
@@ -310,7 +314,6 @@ class AttachClient {
       const { connection } = this;
       const { socket, typed, session } = event.output;
       const { remoteSession, findSocket } = this.options;
-      this.terminal.removeImages();
       this.switchedSession = session ?? this.switchedSession;
       connection.listen({});
       connection.close();
@@ -327,22 +330,22 @@ class AttachClient {
     this.connection.request(operation, input, this.context).catch(() => {});
   }
 
-  private applyAnswers({
-    colors,
-    depth,
-    widths,
-    keyboardFlags,
-    graphics = false,
-    sixel = false,
-    images = false,
-  }: Answers): void {
-    this.terminal.keyboardFlags = keyboardFlags ?? 0;
+  private applyAnswers(answers: Answers): void {
+    const { depth, widths, keyboardFlags = 0 } = answers;
+    this.answers = answers;
+    this.terminal.keyboardFlags = keyboardFlags;
     const styles = this.options.person.styles(depth);
-    const cell = colors?.cell ?? this.terminal.cell;
-    const abilities = { kitty: keyboardFlags !== undefined, graphics: graphics && styles.colors === "truecolor" };
-    const isSixel = sixel && !abilities.graphics && this.view.showSixel(cell);
-    this.sendRequest("peer.colors", { ...colors, ...abilities, images, sixel: isSixel, ...defined({ cell }) });
+    this.reportAnswers(answers);
     this.view.learn({ ...styles, ...defined({ widths }) });
+  }
+
+  /** Reports the terminal's answers to the session process, which is another one after a move or a lost connection. */
+  private reportAnswers({ colors, depth, keyboardFlags, graphics, sixel, images = false }: Answers): void {
+    const cell = colors?.cell ?? this.terminal.cell;
+    const hasTrueColor = this.options.person.styles(depth).colors === "truecolor";
+    const abilities = { kitty: keyboardFlags !== undefined, graphics: graphics === true && hasTrueColor, images };
+    const isSixel = sixel === true && !abilities.graphics && this.view.showSixel(cell);
+    this.sendRequest("peer.colors", { ...colors, ...abilities, sixel: isSixel, ...defined({ cell }) });
   }
 
   private async rereadSettings(): Promise<void> {

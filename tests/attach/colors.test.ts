@@ -17,3 +17,27 @@ test("programs' colours are converted to the person's setting, also where nothin
   await terminal.sees(/^60$/m);
   await until("its line in the scrollback", async () => (await terminal.scrollback()).includes("rouge"));
 });
+
+/** The colour that the terminal reports for its background. */
+const BACKGROUND = "rgb:f0f0/f1f1/f2f2";
+const lightTerminal = {
+  take: (bytes: Uint8Array) => (Buffer.from(bytes).includes("\x1b]11;?") ? `\x1b]11;${BACKGROUND}\x1b\\` : ""),
+};
+/** Prints the background that the program is told, after a word. */
+const askAfter = (word: string) =>
+  `stty -echo; printf '\\033]11;?\\033\\\\'; IFS= read -rsd '\\' said; stty echo; printf '%s %q\\n' ${word} "$said"\r`;
+
+test("a program in a session that the terminal has switched to gets the terminal's colours", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("one");
+  await wsh.session("two");
+  await wsh.exec("two", "echo this is two");
+  await using terminal = await EmulatorTerminal.attach(wsh, "one", { graphics: lightTerminal });
+  terminal.type(askAfter("first"));
+  await terminal.sees(/^first .*rgb:f0f0\/f1f1\/f2f2/m);
+  terminal.type("\x1c:view.go session=two\r");
+  await terminal.sees(/^this is two$/m);
+  terminal.type(askAfter("second"));
+  await terminal.sees(/^second .*rgb:/m);
+  expect(await terminal.text()).toMatch(/^second .*rgb:f0f0\/f1f1\/f2f2/m);
+});
