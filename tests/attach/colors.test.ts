@@ -41,3 +41,16 @@ test("a program in a session that the terminal has switched to gets the terminal
   await terminal.sees(/^second .*rgb:/m);
   expect(await terminal.text()).toMatch(/^second .*rgb:f0f0\/f1f1\/f2f2/m);
 });
+
+test("a program in a pane that is opened later gets the terminal's colours", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("s");
+  await using terminal = await EmulatorTerminal.attach(wsh, "s", { graphics: lightTerminal });
+  terminal.type(askAfter("first"));
+  await terminal.sees(/^first .*rgb:f0f0\/f1f1\/f2f2/m);
+  terminal.type('\x1c"');
+  await terminal.sees("─");
+  terminal.type(askAfter("second"));
+  await terminal.sees(/^second .*rgb:/m);
+  expect(await terminal.text()).toMatch(/^second .*rgb:f0f0\/f1f1\/f2f2/m);
+});

@@ -30,6 +30,7 @@ import {
 } from "../../session/windows/state.ts";
 import { LocalPane } from "./local-pane.ts";
 import type { PaneExit, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
+import { PlacedPanes } from "./placed-panes.ts";
 
 /**
  * Time for which changes of panes are collected before `settled`, in ms: with twenty panes, each change would
@@ -102,7 +103,7 @@ interface ArrangementPort {
 
 export class Arrangement {
   readonly events = new Emitter<ArrangementEvents>();
-  readonly placedPanes = new Map<string, PlacedPane>();
+  readonly placedPanes = new PlacedPanes();
   /** Panes that stay although their program has ended, with its exit. */
   readonly endedPanes = new Map<string, Exit>();
   /** Functions that end the readability of ended panes' output. */

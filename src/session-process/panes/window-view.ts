@@ -258,7 +258,7 @@ export class WindowView implements DisplayedContent {
   }
 
   learnColors(colors: TerminalColors): void {
-    for (const pane of this.arrangement.placedPanes.values()) pane.learnColors(colors);
+    this.arrangement.placedPanes.learnColors(colors);
   }
 
   readonly input: TypedInput = typedInputOf(this);

@@ -1,6 +1,7 @@
 /** A change of windows and panes with a failing step leaves everything unchanged, and the next one works. */
 import { expect, test } from "bun:test";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
+import type { TerminalColors } from "../../../src/protocol/attach.ts";
 import type { Size } from "../../../src/protocol/size.ts";
 import {
   addSplit,
@@ -69,7 +70,10 @@ class FakePane implements PlacedPane {
   });
   refresh = async (): Promise<void> => {};
   openCopyMode = async (): Promise<void> => {};
-  learnColors(): void {}
+  colors: TerminalColors | null = null;
+  learnColors(colors: TerminalColors): void {
+    this.colors = colors;
+  }
   restart = async (): Promise<void> => {};
   endProgram = async (): Promise<void> => void this.ended++;
   close(): void {}
@@ -159,4 +163,14 @@ test("an interrupted swap: the incoming window has the place of the outgoing one
   const stayed = settleSwap(swapping, () => true);
   expect(numbers(stayed)).toEqual([...numbers(two), [3, 2]]);
   expect(JSON.stringify([left, stayed])).not.toContain("replaces");
+});
+
+test("a pane learns what the newest terminal reported of itself, also if it is placed later", () => {
+  const { arrangement } = made();
+  const colors = (): (TerminalColors | null)[] =>
+    [...arrangement.placedPanes.values()].map((pane) => (pane instanceof FakePane ? pane.colors : null));
+  arrangement.placedPanes.learnColors({ kitty: false });
+  arrangement.placedPanes.learnColors({ kitty: true });
+  arrangement.placedPanes.set("@9", new FakePane("@9", new Steps()));
+  expect(colors()).toEqual(Array(arrangement.placedPanes.size).fill({ kitty: true }));
 });
