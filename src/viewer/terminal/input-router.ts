@@ -41,15 +41,17 @@ export class InputRouter {
     const { controls, focus, presentation } = this.parts;
     focus.keyTyped(bytes);
     if (viewer.isOver || controls.queueInput(bytes)) return;
-    const { isShown } = session.questions;
-    if (!isShown && controls.handleDialogInput(bytes)) return;
-    if (isShown || !controls.isInCopyMode) {
-      if (viewer.readOnly) return;
-      if (session.viewers.noteAct(viewer.id)) void session.resize();
+    const { questions } = session;
+    // During a hand-over no dialog is open: a dialog of this terminal and copy mode, which cover the program, take keys.
+    const isForSession = (questions.isShown && questions.handedOver === null) || !controls.takesInput;
+    if (!viewer.readOnly) {
+      if (isForSession && session.viewers.noteAct(viewer.id)) void session.resize();
       // Only a person may answer a question.
-      if (isShown && viewer.acting.caller.agent !== undefined) return;
-      if (session.questions.type(viewer.id, bytes, viewer.size)) return;
-    }
+      if (questions.isShown && viewer.acting.caller.agent !== undefined) return;
+      // A person who types in a dialog of their own is typing, too: no question opens meanwhile.
+      if (questions.type(viewer.id, bytes, viewer.size)) return;
+    } else if (isForSession) return;
+    if (controls.handleDialogInput(bytes)) return;
     this.sendTranslated(
       presentation.mode === "render" ? controls.pointer.translate(bytes, presentation.renderer.offset) : bytes,
     );
@@ -57,10 +59,10 @@ export class InputRouter {
 
   /** Input whose mouse reports are in the cells of their target. */
   sendTranslated(bytes: Uint8Array): void {
-    const { session, viewer, content } = this;
+    const { viewer, content } = this;
     const { controls, presentation } = this.parts;
     if (bytes.length === 0 || viewer.isOver) return;
-    if (controls.isInCopyMode && !session.questions.isShown) {
+    if (controls.isInCopyMode) {
       controls.handleCopyModeInput(bytes);
       return;
     }

@@ -118,6 +118,11 @@ export class TerminalControls {
     return this.boundKeys.queueInput(bytes);
   }
 
+  /** Whether a dialog of this terminal or copy mode takes input. */
+  get takesInput(): boolean {
+    return this.overlayLayer.dialog !== null || this.copyMode.isOn;
+  }
+
   /** @returns whether the input is for this terminal's own dialog */
   handleDialogInput(bytes: Uint8Array): boolean {
     if (this.overlayLayer.dialog === null) return false;
