@@ -14,12 +14,13 @@
  */
 import * as v from "valibot";
 import { isClipboardPacket, KeyReader } from "../keys/reader.ts";
-import { AttachEventSchema, type BoundKey, type ScrollbackChoice } from "../protocol/attach.ts";
+import { AttachEventSchema, type ScrollbackChoice } from "../protocol/attach.ts";
 import { AGAIN_MS, StreamEndSchema } from "../protocol/control.ts";
 import { defined, present } from "../protocol/defined.ts";
 import { messageJson, messageTypes, type WireMessage } from "../protocol/messages.ts";
 import { Connection, type Dial } from "../wire/connection.ts";
 import { ClipboardCopier } from "./clipboard.ts";
+import { type EarlyInput, HeldInput } from "./held-input.ts";
 import { type AttachOutcome, type AttachResult, endSignals, toOutcome } from "./outcome.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
 import type { LivePersonSettings } from "./person-settings.ts";
@@ -92,9 +93,6 @@ export async function attach(options: AttachOptions): Promise<AttachResult> {
   return { ...ended, terminalTookAll };
 }
 
-/** Input that was typed before the session moved, to be typed after the move. */
-type EarlyInput = BoundKey | { readonly bytes: readonly number[] };
-
 type AttachEnd = Pick<AttachResult, "outcome" | "name">;
 
 class AttachClient {
@@ -121,8 +119,11 @@ class AttachClient {
   private leavingOutcome: AttachOutcome | null = null;
   /** The terminal's answers to our questions; null before they are complete. */
   private answers: Answers | null = null;
-  /** Input typed while the session moves to another socket; null while it does not. */
-  private queuedInput: Uint8Array[] | null = null;
+  /** Holds input while the terminal has no session process. */
+  private readonly input = new HeldInput({
+    type: (bytes) => this.connection.sendBytes(messageTypes.input, bytes),
+    press: (key) => this.sendRequest("peer.command", key),
+  });
 
   constructor(
     private connection: Connection,
@@ -142,7 +143,7 @@ class AttachClient {
       reply: (bytes) => (isClipboardPacket(bytes) ? this.sendInput(bytes) : this.probe.handleReply(bytes)),
       detach: () => this.leave({ kind: "detached" }),
       showHelp: (table) => this.sendRequest("peer.help", table === null ? { shown: false } : { shown: true, table }),
-      pressTableKey: ({ table, key, raw }) => this.sendRequest("peer.command", { table, key, bytes: [...raw] }),
+      pressTableKey: ({ table, key, raw }) => this.input.press({ table, key, bytes: [...raw] }),
       release: () => void ["input.release", "peer.give_back"].map((each) => this.sendRequest(each, {})),
     });
   }
@@ -204,13 +205,14 @@ class AttachClient {
   /** Attaches again when the session's machine answers; input in the meantime is dropped. */
   private async reconnectRemote(session: RemoteSession, find: () => Promise<string | Dial | null>): Promise<void> {
     const { terminal } = this;
-    this.queuedInput = [];
+    this.input.hold();
     try {
       const opened = await reconnect(session, find, {
         isOver: () => this.leavingOutcome !== null,
         say: (text) => terminal.output.write(unreachableNotice(text, terminal.size)),
       });
       if (opened !== null) this.adoptConnection(opened);
+      this.input.drop();
     } catch {
       // The machine answers, but the session is gone.
       this.result.resolve({ outcome: toOutcome(null), name: null });
@@ -225,15 +227,13 @@ class AttachClient {
     this.terminal.removeImages();
     this.startStream(connection, "none");
     if (this.answers !== null) this.reportAnswers(this.answers);
-    this.queuedInput = null;
   }
 
   private async followSession(
     find: () => Promise<string | Dial | null>,
     typed: readonly EarlyInput[] = [],
   ): Promise<void> {
-    const queued: Uint8Array[] = [];
-    this.queuedInput = queued;
+    this.input.hold();
     const until = performance.now() + AGAIN_MS;
     for (;;) {
       const socket = await find();
@@ -244,17 +244,12 @@ class AttachClient {
       }
       if (opened !== null) {
         this.adoptConnection(opened);
-        for (const each of typed) {
-          if ("key" in each) this.sendRequest("peer.command", each);
-          else this.sendInput(Uint8Array.from(each.bytes));
-        }
-        for (const bytes of queued) this.sendInput(bytes);
+        this.input.deliver(typed);
         return;
       }
       if (performance.now() > until) break;
       await Bun.sleep(FIND_POLL_MS);
     }
-    this.queuedInput = null;
     this.result.resolve({ outcome: this.leavingOutcome ?? toOutcome(null), name: null });
   }
 
@@ -415,8 +410,7 @@ class AttachClient {
 
   private sendInput(bytes: Uint8Array): void {
     if (this.options.readOnly || this.leavingOutcome !== null) return;
-    if (this.queuedInput !== null) this.queuedInput.push(bytes);
-    else this.connection.sendBytes(messageTypes.input, bytes);
+    this.input.type(bytes);
   }
 
   private handleInputEnd(): void {
