@@ -109,7 +109,7 @@ class AttachClient {
   private passedBytes = 0;
   /** Pictures that the session process has sent. */
   private pictures = 0;
-  /** The session process was asked to read the keys. */
+  /** The session process was asked to read the keys, which are not read here. */
   private sessionReadsKeys = false;
   /** The process is stopped, or about to be. */
   private isStopped = false;
@@ -170,8 +170,13 @@ class AttachClient {
     if (terminal.canAnswer) {
       terminal.output.write(this.probe.buildQuestions(questionsFor(process.env, terminal.size)));
     }
-    void terminal.read({ bytes: (bytes) => this.handleInput(bytes), ended: () => this.handleInputEnd() });
+    this.readKeys();
     return this.result.promise;
+  }
+
+  private readKeys(): void {
+    this.sessionReadsKeys = false;
+    void this.terminal.read({ bytes: (bytes) => this.handleInput(bytes), ended: () => this.handleInputEnd() });
   }
 
   private startStream(connection: Connection, scrollback: ScrollbackChoice): void {
@@ -287,6 +292,8 @@ class AttachClient {
         return;
     }
     if (this.terminal.output.pending > OUTPUT_LIMIT) this.connection.pause();
+    // Unlike the process before it, this one could not open the terminal (in a container): it would have said so first.
+    if (this.sessionReadsKeys && !this.canSessionWrite) this.readKeys();
     if (!this.hasShown) {
       this.hasShown = true;
       this.options.onShown?.();
@@ -387,13 +394,14 @@ class AttachClient {
 
   /** From now on the session process reads the keys; an unfinished input sequence is completed here first. */
   private async handOverKeys(): Promise<void> {
+    const { connection } = this;
     if (this.terminal.canAnswer) await this.probe.waitForAnswers();
-    while (!this.keys.isAtRest && !this.connection.isClosed) await Bun.sleep(INPUT_POLL_MS);
-    if (this.leavingOutcome !== null || this.connection.isClosed) return;
+    while (!this.keys.isAtRest && !connection.isClosed) await Bun.sleep(INPUT_POLL_MS);
+    if (this.leavingOutcome !== null || connection.isClosed) return;
     await this.terminal.stopReading();
     this.sessionReadsKeys = true;
     // From now on the connection carries little, and a person may stay for days.
-    this.connection.rest();
+    connection.rest();
     // Not while another process has the terminal; the request is then sent on return.
     if (!this.isStopped) this.sendRequest("peer.keys", {});
   }

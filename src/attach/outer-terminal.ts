@@ -145,6 +145,7 @@ export class OuterTerminal {
     const stream = this.inputFd === null ? Bun.stdin.stream() : Bun.file(this.inputFd).stream();
     const reader: ByteReader = stream.getReader();
     this.reader = reader;
+    this.hasStoppedReading = false;
     try {
       for (;;) {
         const { value, done } = await reader.read();
@@ -158,7 +159,10 @@ export class OuterTerminal {
     if (!this.hasStoppedReading) input.ended();
   }
 
-  /** Stops reading; resolves when everything that was read has been passed on. Later input then waits in the system. */
+  /**
+   * Stops reading; resolves when everything that was read has been passed on. Later input then waits in the system, for
+   * another process or for `read`.
+   */
   async stopReading(): Promise<void> {
     this.hasStoppedReading = true;
     await this.reader?.cancel().catch(() => {});
