@@ -23,6 +23,8 @@ interface BoundKeysPort {
 export class BoundKeys {
   /** Input after a key, queued until its operation has ended. */
   private queued: QueuedInput[] | null = null;
+  /** Number of queued pieces, from the first one on, that the operation itself types. */
+  private typedByOperation = 0;
 
   constructor(private readonly port: BoundKeysPort) {}
 
@@ -59,6 +61,12 @@ export class BoundKeys {
     return true;
   }
 
+  /** An operation types this: before the input that waits for it. */
+  typeFromOperation(bytes: Uint8Array): void {
+    if (this.queued === null) this.port.sendInput(bytes);
+    else this.queued.splice(this.typedByOperation++, 0, bytes);
+  }
+
   /** @returns whether the key's operations have begun; otherwise it was typed */
   private runOrType(key: BoundKey, following: QueuedInput[]): boolean {
     const isBound = this.port.isBound(key);
@@ -75,6 +83,7 @@ export class BoundKeys {
 
   private begin(following: QueuedInput[], work: () => Promise<void>): void {
     this.queued = following;
+    this.typedByOperation = 0;
     void work()
       .catch((error) => this.port.failed(error))
       .finally(() => {

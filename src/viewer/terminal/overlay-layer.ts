@@ -74,6 +74,11 @@ export class OverlayLayer implements LayerPicture {
       : messageText(this.messageText);
   }
 
+  /** Whether a dialog or copy mode takes input. */
+  get takesInput(): boolean {
+    return this.openDialog !== null || this.port.copyMode.isOn;
+  }
+
   get dialog(): TerminalDialog | null {
     return this.openDialog;
   }

@@ -74,6 +74,7 @@ export class TerminalControls {
       openMenu: (menu) => this.openMenu(menu),
       ask: (question, act) => this.ask(question, port.session.name, act),
       navigate: (work) => this.boundKeys.navigate(work),
+      type: (bytes) => this.boundKeys.typeFromOperation(bytes),
     });
     this.boundKeys = new BoundKeys({
       get isOver() {
@@ -120,7 +121,7 @@ export class TerminalControls {
 
   /** Whether a dialog of this terminal or copy mode takes input. */
   get takesInput(): boolean {
-    return this.overlayLayer.dialog !== null || this.copyMode.isOn;
+    return this.overlayLayer.takesInput;
   }
 
   /** @returns whether the input is for this terminal's own dialog */

@@ -32,6 +32,8 @@ interface ViewActions {
   ask(question: Question, act: (answer: Answer) => Promise<void>): void;
   /** Later input is typed at the destination. */
   navigate(work: () => Promise<void>): void;
+  /** Types bytes before input that waits for the operation. */
+  type(bytes: Uint8Array): void;
 }
 
 export class ViewOperations {
@@ -105,7 +107,7 @@ export class ViewOperations {
       case "view.send_prefix": {
         const { encodeKeys } = await import("../../keys/encode.ts");
         const { parseKeyName } = await import("../../keys/parse-name.ts");
-        return port.sendInput(encodeKeys([parseKeyName(port.person.prefix)], { ...port.content.modes }));
+        return this.actions.type(encodeKeys([parseKeyName(port.person.prefix)], { ...port.content.modes }));
       }
     }
   }
@@ -302,6 +304,10 @@ export class ViewOperations {
     const { port } = this;
     requireAllSessions(port.by, "view.paste");
     const { text } = port.session.buffers.get(name, port.by.caller);
-    if (!port.readOnly) port.sendInput(pasteBytes(cleanPaste(text), port.content.modes.bracketedPaste));
+    const { questions } = port.session;
+    // As from the terminal itself, so that its text presses no key of a dialog or of copy mode.
+    const isForElement = this.overlayLayer.takesInput || (questions.isShown && questions.handedOver === null);
+    const isMarked = isForElement || port.content.modes.bracketedPaste;
+    if (!port.readOnly) this.actions.type(pasteBytes(cleanPaste(text), isMarked));
   }
 }
