@@ -264,7 +264,7 @@ export class Pane {
    * @param byAgent the terminal is an AI agent's: its commands are not a person's, in histories and receipts too
    */
   typed(bytes: Uint8Array, flags: PtyFlags | null, byAgent = false): void {
-    this.writer.noteTyped(byAgent);
+    this.writer.noteTyped(bytes, byAgent);
     this.agent.noteInput(bytes);
     this.commands.cookedLine.noteUncounted(bytes);
     this.program.noteTyping();

@@ -4,6 +4,7 @@
  */
 import type * as AsyncHooks from "node:async_hooks";
 import type { Clock } from "../base/clock.ts";
+import { readFocusReport } from "../protocol/focus-report.ts";
 import type { Owner } from "../protocol/owner.ts";
 
 const NEVER = Number.NEGATIVE_INFINITY;
@@ -25,7 +26,9 @@ export class PaneWriter {
     private readonly owner: Owner | undefined,
   ) {}
 
-  noteTyped(byAgent: boolean): void {
+  /** Bytes of an attached terminal. A focus report changes no writer: a call that selects a pane causes it, too. */
+  noteTyped(bytes: Uint8Array, byAgent: boolean): void {
+    if (readFocusReport(bytes) !== null) return;
     if (!byAgent) this.typedAt = this.clock.now();
     else [this.sentAt, this.sentBy] = [this.clock.now(), { kind: "agent", name: AGENT_AT_TERMINAL }];
   }

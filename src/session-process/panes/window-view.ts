@@ -11,6 +11,7 @@ import type { Layout } from "../../compositor/panel-layout.ts";
 import { WindowCanvas, type WindowPlacement } from "../../compositor/window.ts";
 import type { OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
+import { focusReport } from "../../protocol/focus-report.ts";
 import { type FrameModes, type FramePlaces, initialFrameModes } from "../../protocol/frame.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Placement } from "../../session/layout/cells.ts";
@@ -38,8 +39,6 @@ import { framePlacesOf, hasSameTexts, type PaneTexts, windowPlacementOf } from "
 const MAX_HOLD_MS = 50;
 /** Encoding of mouse reports that covers every cell and names the released button. */
 const SGR_MOUSE_ENCODING = 1006;
-const FOCUS_IN = new TextEncoder().encode("\x1b[I");
-const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 
 export class WindowView implements DisplayedContent {
   epoch = 1;
@@ -323,12 +322,9 @@ export class WindowView implements DisplayedContent {
     if (active === lastActive) return;
     this.lastActive = active;
     const { placedPanes } = this.arrangement;
-    for (const [pane, sequence] of [
-      [lastActive, FOCUS_OUT],
-      [active, FOCUS_IN],
-    ] as const) {
+    for (const pane of [lastActive, active]) {
       const placedPane = placedPanes.get(pane);
-      if (placedPane?.modes?.focus === true) placedPane.type(sequence);
+      if (placedPane?.modes?.focus === true) placedPane.type(focusReport(pane === active));
     }
   }
 

@@ -3,15 +3,13 @@
  * the program. Input after a key waits for the key's operation. Runs once per read.
  */
 import type { Acting } from "../../protocol/caller.ts";
+import { focusReport, readFocusReport } from "../../protocol/focus-report.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import { type DisplayedContent, isInaccessible } from "./displayed-content.ts";
 import type { Presentation } from "./presentation.ts";
 import type { TerminalControls } from "./terminal-controls.ts";
 import type { TerminalFocus } from "./terminal-focus.ts";
-
-const FOCUS_IN = new TextEncoder().encode("\x1b[I");
-const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 
 interface InputRouterViewer {
   readonly id: number;
@@ -39,7 +37,12 @@ export class InputRouter {
   handleInput(bytes: Uint8Array): void {
     const { session, viewer } = this;
     const { controls, focus, presentation } = this.parts;
-    focus.keyTyped(bytes);
+    const hasFocus = readFocusReport(bytes);
+    if (hasFocus !== null) {
+      this.reportFocus(hasFocus);
+      return;
+    }
+    focus.keyTyped();
     if (viewer.isOver || controls.queueInput(bytes)) return;
     const { questions } = session;
     // During a hand-over no dialog is open: a dialog of this terminal and copy mode, which cover the program, take keys.
@@ -87,7 +90,7 @@ export class InputRouter {
     if (viewer.isOver) return;
     this.parts.focus.focusChanged(on);
     const isNotified = content.modes.focus && !viewer.readOnly && !isInaccessible({ by: viewer.acting, content });
-    if (isNotified) this.sendToProgram(on ? FOCUS_IN : FOCUS_OUT);
+    if (isNotified) this.sendToProgram(focusReport(on));
   }
 
   private sendToProgram(bytes: Uint8Array): void {

@@ -20,10 +20,9 @@ export class TerminalFocus implements Looks {
   }
 
   /** Runs per key. */
-  keyTyped(bytes: Uint8Array): void {
-    const isLost = isFocusLost(bytes);
-    this.lastActionAt = isLost ? Number.NEGATIVE_INFINITY : this.now();
-    if (!isLost) this.lastKey = Date.now();
+  keyTyped(): void {
+    this.lastActionAt = this.now();
+    this.lastKey = Date.now();
   }
 
   /** The terminal gained or lost the focus. */
@@ -42,9 +41,4 @@ export class TerminalFocus implements Looks {
   ringsFor(pane: string): boolean {
     return this.content.rings(pane);
   }
-}
-
-/** CSI O, which a terminal sends to programs that requested it. */
-function isFocusLost(bytes: Uint8Array): boolean {
-  return bytes.length === 3 && bytes[0] === 0x1b && bytes[1] === 0x5b && bytes[2] === 0x4f;
 }

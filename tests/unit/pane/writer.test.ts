@@ -23,3 +23,12 @@ test("a call that waits for the prompt while another types", async () => {
   await waits;
   expect(writer.current).toEqual(agent);
 });
+
+test("a focus report makes nobody the writer: a call that selects the pane causes it, and a person who leaves", () => {
+  const writer = new PaneWriter(manualClock(), person);
+  writer.noteSent(agent);
+  for (const report of ["\x1b[I", "\x1b[O"]) writer.noteTyped(Buffer.from(report), false);
+  expect([writer.current, writer.source, writer.typedWithin(1_000)]).toEqual([agent, "api", false]);
+  writer.noteTyped(Buffer.from("\x1b[A"), false);
+  expect([writer.source, writer.typedWithin(1_000)]).toEqual(["person", true]);
+});

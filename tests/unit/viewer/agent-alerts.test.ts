@@ -58,10 +58,10 @@ test("a person counts as viewing for half a minute after a key, and not after th
   expect(presence.looksAt("@1")).toBe(true);
   now = 30_000;
   expect(presence.looksAt("@1")).toBe(false);
-  presence.keyTyped(Buffer.from("a"));
+  presence.keyTyped();
   expect(presence.looksAt("@1")).toBe(true);
-  presence.keyTyped(Buffer.from("\x1b[O"));
+  presence.focusChanged(false);
   expect(presence.looksAt("@1")).toBe(false);
-  presence.keyTyped(Buffer.from("\x1b[I"));
+  presence.focusChanged(true);
   expect(presence.looksAt("@1")).toBe(true);
 });

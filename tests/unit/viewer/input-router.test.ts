@@ -8,7 +8,7 @@ import { manualClock } from "../../support/manual-clock.ts";
 type Given = ConstructorParameters<typeof InputRouter>;
 
 /** @param covers what covers the program at the terminal */
-function scene(covers: "palette" | "copy mode" | null, readOnly = false) {
+function scene(covers: "palette" | "copy mode" | null, readOnly = false, reportsFocus = true) {
   const clock = manualClock();
   const questions = new Questions({
     clock,
@@ -23,12 +23,13 @@ function scene(covers: "palette" | "copy mode" | null, readOnly = false) {
     happened: () => undefined,
   });
   const received = { program: "", own: "" };
+  let acts = 0;
   const take = (to: keyof typeof received, bytes: Uint8Array) => {
     received[to] += Buffer.from(bytes).toString();
   };
   const session = {
     questions,
-    viewers: { noteAct: () => false },
+    viewers: { noteAct: () => void acts++ },
     typed: (_: number, bytes: Uint8Array) => take("program", bytes),
   };
   const controls = {
@@ -41,11 +42,18 @@ function scene(covers: "palette" | "copy mode" | null, readOnly = false) {
     },
     handleCopyModeInput: (bytes: Uint8Array) => take("own", bytes),
   };
+  let hasFocus = true;
+  const focus = {
+    keyTyped: () => {},
+    focusChanged(on: boolean) {
+      hasFocus = on;
+    },
+  };
   const viewer = { id: 1, readOnly, acting: { caller: {} }, size: { rows: 24, cols: 80 }, isOver: false };
-  const parts = { controls, focus: { keyTyped: () => {} }, presentation: { mode: "pass_through", keyTyped: () => {} } };
+  const parts = { controls, focus, presentation: { mode: "pass_through", keyTyped: () => {} } };
   const router = new InputRouter(
     session as unknown as Given[0],
-    {} as unknown as Given[1],
+    { modes: { focus: reportsFocus }, isOfOtherSession: () => false } as unknown as Given[1],
     viewer as unknown as Given[2],
     parts as unknown as Given[3],
   );
@@ -53,7 +61,8 @@ function scene(covers: "palette" | "copy mode" | null, readOnly = false) {
     const asked = { question: "Now?", kind, timeout_ms: 60_000, max_wait_ms: 30_000 } as Ask;
     return questions.ask(asked, { id: null, label: "an agent" }, "@1", new AbortController().signal);
   };
-  return { clock, questions, received, ask, type: (text: string) => router.handleInput(Buffer.from(text)) };
+  const type = (text: string): void => router.handleInput(Buffer.from(text));
+  return { clock, questions, received, ask, type, acts: () => acts, hasFocus: () => hasFocus };
 }
 
 const state = (questions: Questions) => questions.list().map((each) => each.state);
@@ -112,4 +121,23 @@ test("a read-only terminal types in its own dialog alone, and not while a questi
   const bare = scene(null, true);
   bare.type("a");
   expect(bare.received).toEqual({ program: "", own: "" });
+});
+
+test("a terminal that loses the focus is not in use by that, delays no question, and types only what was requested", () => {
+  const { clock, questions, received, ask, type, acts, hasFocus } = scene(null);
+  void ask("confirm");
+  expect(state(questions)).toEqual(["open"]);
+  questions.cancel("q");
+  void ask("confirm");
+  clock.pass(599);
+  type("\x1b[O");
+  expect([acts(), hasFocus(), received.program]).toEqual([0, false, "\x1b[O"]);
+  clock.pass(1);
+  expect(state(questions)).toEqual(["open"]);
+  const unasked = scene(null, false, false);
+  unasked.type("\x1b[I");
+  expect([unasked.hasFocus(), unasked.received.program]).toEqual([true, ""]);
+  const reading = scene(null, true);
+  reading.type("\x1b[O");
+  expect([reading.hasFocus(), reading.received.program]).toEqual([false, ""]);
 });
