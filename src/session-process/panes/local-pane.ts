@@ -211,7 +211,7 @@ export class LocalPane implements PlacedPane {
   type(bytes: Uint8Array, flags?: PtyFlags | null, byAgent = this.byAgent): void {
     this.byAgent = byAgent;
     const isTranslated = this.copyMode.isOn || this.ownSession.layout.top > 0;
-    this.sendInput(isTranslated ? this.pointer.translate(bytes, { top: 0, left: 0 }) : bytes, flags);
+    this.sendInput(isTranslated ? this.pointer.translate(bytes, { top: 0, left: 0 }, byAgent) : bytes, flags);
   }
 
   idleMs(): number {

@@ -61,9 +61,9 @@ export function mouseTargetsIn(self: DisplayedWindow): MouseTargets {
     boxOf: (pane) => self.placement.boxes.get(pane) ?? null,
     modesOf: (pane) => arrangement.placedPanes.get(pane)?.modes ?? null,
     isInCopyMode: (pane) => arrangement.placedPanes.get(pane)?.copyMode?.isOn === true,
-    sendTo(pane, bytes) {
+    sendTo(pane, bytes, byAgent) {
       if (self.single?.id === pane) return bytes;
-      arrangement.placedPanes.get(pane)?.type(bytes);
+      arrangement.placedPanes.get(pane)?.type(bytes, undefined, byAgent);
       return null;
     },
     borderAt: (row, col) =>

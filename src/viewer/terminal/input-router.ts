@@ -55,9 +55,8 @@ export class InputRouter {
       if (questions.type(viewer.id, bytes, viewer.size)) return;
     } else if (isForSession) return;
     if (controls.handleDialogInput(bytes)) return;
-    this.sendTranslated(
-      presentation.mode === "render" ? controls.pointer.translate(bytes, presentation.renderer.offset) : bytes,
-    );
+    const { mode, renderer } = presentation;
+    this.sendTranslated(mode === "render" ? controls.pointer.translate(bytes, renderer.offset, this.isOfAgent) : bytes);
   }
 
   /** Input whose mouse reports are in the cells of their target. */
@@ -93,14 +92,12 @@ export class InputRouter {
     if (isNotified) this.sendToProgram(focusReport(on));
   }
 
+  /** Whether what is typed here is an AI agent's. */
+  private get isOfAgent(): boolean {
+    return this.isTypedByAgent || this.viewer.acting.caller.agent !== undefined;
+  }
+
   private sendToProgram(bytes: Uint8Array): void {
-    const { id, acting } = this.viewer;
-    this.session.typed(
-      id,
-      bytes,
-      this.content.input,
-      undefined,
-      this.isTypedByAgent || acting.caller.agent !== undefined,
-    );
+    this.session.typed(this.viewer.id, bytes, this.content.input, undefined, this.isOfAgent);
   }
 }

@@ -51,8 +51,11 @@ export interface MouseTargets {
   modesOf(pane: string): FrameModes | null;
   /** Whether the pane is in copy mode, for all its viewers. */
   isInCopyMode(pane: string): boolean;
-  /** Sends bytes to a pane. @returns bytes to type at this terminal instead; null: the pane has got them */
-  sendTo(pane: string, bytes: Uint8Array): Uint8Array | null;
+  /**
+   * Sends bytes to a pane. @param byAgent it is an AI agent's terminal
+   * @returns bytes to type at this terminal instead; null: the pane has got them
+   */
+  sendTo(pane: string, bytes: Uint8Array, byAgent: boolean): Uint8Array | null;
   select(pane: string): void;
   borderAt(row: number, col: number): Border | FloatEdge | null;
   /** A border, or the frame of a floating pane, was dragged to a cell. */
@@ -112,14 +115,18 @@ export class Pointer {
   private readonly clicks = new ClickCounter();
   /** Parts of the input that replaces the input being read; null while nothing is read. */
   private typedParts: Uint8Array[] | null = null;
+  /** Whether the newest input is an AI agent's. */
+  private isByAgent = false;
 
   constructor(private readonly port: PointerPort) {}
 
   /**
    * @param offset part of the session's screen that the terminal does not show
+   * @param byAgent it is an AI agent's terminal
    * @returns input to type unchanged
    */
-  translate(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }): Uint8Array {
+  translate(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }, byAgent: boolean): Uint8Array {
+    this.isByAgent = byAgent;
     const { targets, handlesMouse, isInCopyMode } = this.port;
     if (!bytes.includes(ESCAPE) || (targets.isInPixels && !handlesMouse && !isInCopyMode)) return bytes;
     const { events, state } = decodeKeys(initialKeyState, bytes);
@@ -276,7 +283,7 @@ export class Pointer {
 
   private typeInto(pane: string, bytes: Uint8Array): void {
     if (this.port.isInaccessible(pane)) return;
-    const typed = this.port.targets.sendTo(pane, bytes);
+    const typed = this.port.targets.sendTo(pane, bytes, this.isByAgent);
     if (typed === null) return;
     if (this.typedParts === null) this.port.sendInput(typed);
     else this.typedParts.push(typed);

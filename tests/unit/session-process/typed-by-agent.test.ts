@@ -4,7 +4,9 @@ import { defaultElementLimits } from "../../../src/protocol/drawing-limits.ts";
 import { Session } from "../../../src/session/session.ts";
 import { LocalPane } from "../../../src/session-process/panes/local-pane.ts";
 import { SessionContent } from "../../../src/session-process/panes/session-content.ts";
+import { mouseTargetsIn } from "../../../src/session-process/panes/window-input.ts";
 import { InputRouter } from "../../../src/viewer/terminal/input-router.ts";
+import { Pointer } from "../../../src/viewer/terminal/pointer.ts";
 import { LivePane } from "../../support/live-pane.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -68,4 +70,26 @@ test("through the active window, and by reports of the focus", async () => {
     typing.reportFocus(false);
   }
   expect(given).toEqual(["\x1b[I agent", "\x1b[O agent", "\x1b[I person", "\x1b[O agent"]);
+});
+
+test("by the mouse, over one of several panes", async () => {
+  const typed: string[] = [];
+  const type = (report: Uint8Array, _: unknown, byAgent: boolean) =>
+    typed.push(`${Buffer.from(report).toString().slice(1)} ${byAgent ? "agent" : "person"}`);
+  const modes = { mouse: 1000, mouseEncoding: 1006 };
+  const arrangement = { placedPanes: new Map([["@2", { modes, type }]]) };
+  const targets = mouseTargetsIn({ arrangement, single: null } as unknown as Parameters<typeof mouseTargetsIn>[0]);
+  const box = { row: 0, col: 0, rows: 24, cols: 80 };
+  const port = { targets: { ...targets, active: "@1", isInPixels: false, paneAt: () => "@2", boxOf: () => box } };
+  const pointer: Pointer = Reflect.construct(Pointer, [{ ...port, top: 0, isInaccessible: () => false }]);
+  const own = { questions: { isShown: false, type: () => false }, viewers: { noteAct: () => false } };
+  for (const agent of ["claude", undefined]) {
+    const viewer = { id: 1, readOnly: false, isOver: false, acting: { caller: { agent } } };
+    const controls = { pointer, queueInput: () => false, handleDialogInput: () => false };
+    const presentation = { mode: "render", renderer: { offset: { top: 0, left: 0 } } };
+    const parts = { focus: { keyTyped: () => {} }, controls, presentation };
+    const typing: InputRouter = Reflect.construct(InputRouter, [own, {}, viewer, parts]);
+    typing.handleInput(bytes("\x1b[<0;3;4M"));
+  }
+  expect(typed).toEqual(["[<0;3;4M agent", "[<0;3;4M person"]);
 });

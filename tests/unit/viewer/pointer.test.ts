@@ -44,7 +44,7 @@ function scene({ modes = {}, isOn: handlesMouse = false, isInCopyMode = false, t
   const pointer = new Pointer(port);
   const place = (text: string | Uint8Array, offset = { top: 0, left: 0 }): string => {
     const bytes = typeof text === "string" ? Buffer.from(text, "latin1") : text;
-    return Buffer.from(pointer.translate(bytes, offset)).toString("latin1");
+    return Buffer.from(pointer.translate(bytes, offset, false)).toString("latin1");
   };
   return { did, place, looked };
 }
