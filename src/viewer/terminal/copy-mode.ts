@@ -3,6 +3,7 @@
  * the focused pane does this for all of the window's viewers.
  */
 import { systemClock } from "../../base/clock.ts";
+import { bytesForProgram } from "../../keys/passed-event.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
@@ -39,7 +40,8 @@ export class PaneCopyMode {
       (events) => {
         for (const event of events) {
           // Input after the key that leaves copy mode goes to the program.
-          if (this.mode?.handleInput(event) !== true) port.sendInput(event.raw);
+          if (this.mode?.handleInput(event) === true) continue;
+          port.sendInput(bytesForProgram(event, content.modes.bracketedPaste));
         }
       },
       0,

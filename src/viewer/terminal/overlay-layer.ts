@@ -113,14 +113,14 @@ export class OverlayLayer implements LayerPicture {
 
   /**
    * Handles input while a dialog is open.
-   * @returns input for the program
+   * @returns input for copy mode or the program
    */
-  handleEvents(events: readonly InputEvent[], size: Size): Uint8Array[] {
-    const passed: Uint8Array[] = [];
+  handleEvents(events: readonly InputEvent[], size: Size): InputEvent[] {
+    const passed: InputEvent[] = [];
     for (const event of events) {
       const { openDialog } = this;
       const result = openDialog === null ? "passed" : openDialog.handleEvent(event, size);
-      if (result === "passed") passed.push(event.raw);
+      if (result === "passed") passed.push(event);
       if (result === "open") this.port.changed();
       else this.hide(openDialog);
     }

@@ -6,6 +6,7 @@ import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";
 import { type Binding, callsOf, keyLabel } from "../../keys/bindings.ts";
 import { copyModeKeys } from "../../keys/copy-table.ts";
+import { bytesForProgram } from "../../keys/passed-event.ts";
 import { isViewOperation, type ViewOperation } from "../../keys/view-operations.ts";
 import { isForServer } from "../../operations/routing.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
@@ -63,7 +64,10 @@ export class TerminalControls {
     this.dialogInput = new ViewerKeys(
       systemClock,
       (events) => {
-        for (const bytes of this.overlayLayer.handleEvents(events, port.size)) port.sendInput(bytes);
+        for (const event of this.overlayLayer.handleEvents(events, port.size)) {
+          const isMarked = this.copyMode.isOn || port.content.modes.bracketedPaste;
+          port.sendInput(bytesForProgram(event, isMarked));
+        }
       },
       0,
     );
