@@ -241,8 +241,8 @@ async function processWait(
   if (!hadEnded && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.noteAbandoned();
   if (outcome.decidedBy === "cancelled")
     throw new WshError("cancelled", "the wait was cancelled; the program keeps running");
-  const stops = !hadEnded && outcome.decidedBy === "timeout" && input.on_timeout !== "leave";
-  if (stops) await stopProgram(pane, input.on_timeout);
+  const how = hadEnded || outcome.decidedBy !== "timeout" || input.on_timeout === "leave" ? null : input.on_timeout;
+  if (how !== null) await stopProgram(pane, how);
   if (until !== undefined && pane.exit === null) await awaitDrained(() => pane.outputCursor);
   const record = pane.commands.log.last();
   const retained = (record === null ? null : pane.commands.log.output(record.id)) ?? { head: [], tail: [], omitted: 0 };
@@ -254,7 +254,7 @@ async function processWait(
   const warnings = [...(outcome.warnings ?? []), ...(record?.warnings ?? [])];
   const timedOut = exit === null && outcome.decidedBy === "timeout" && input.max_wait_ms > 0;
   const step: StepResult = {
-    state: exit === null ? "running" : stops ? stopped : "finished",
+    state: exit === null ? "running" : how === null ? "finished" : stopped,
     exit_code: exit?.code ?? null,
     signal: exit?.signal ?? null,
     output: cut.text,
@@ -332,7 +332,7 @@ async function stopCommand(
     const outcome = await commands.stop(id, how);
     if (outcome !== null) by = outcome.by;
   }
-  const stopped = by === null ? undefined : by === "kill" ? "killed" : "interrupted";
+  const stopped = by === null ? undefined : by === "kill" ? ("killed" as const) : ("interrupted" as const);
   return { ...commands.log.require(id), ...defined({ stopped }) };
 }
 
