@@ -26,6 +26,10 @@ export function refused(what: string, thrown: unknown): WshError {
   if (thrown instanceof WshError) return thrown;
   const code = thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "";
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  // No fault of the directory: this process, or the system, has all its files open.
+  const { code: known, details: knownDetails } = WshError.from(thrown);
+  if (known === "resource_limit_reached")
+    return new WshError(known, `${what}: ${reason}`, knownDetails, { cause: thrown });
   const hint = hints[code];
   const details = defined({ hint });
   return new WshError("runtime_dir_unusable", `${what}: ${reason}`, details, { cause: thrown });
