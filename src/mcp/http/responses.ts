@@ -77,6 +77,12 @@ export function onEnd(response: Response, onEnded: () => void, onPiece?: (piece:
     onEnded();
     return response;
   }
+  let hasEnded = false;
+  // Cancelling the body also ends the read that waits for its next piece.
+  const end = (): void => {
+    if (!hasEnded) onEnded();
+    hasEnded = true;
+  };
   const reader = body.getReader();
   const isStream = headers.get("content-type")?.startsWith("text/event-stream") ?? false;
   const stream = new ReadableStream<Uint8Array>({
@@ -94,10 +100,10 @@ export function onEnd(response: Response, onEnded: () => void, onPiece?: (piece:
       } catch (error) {
         controller.error(error);
       }
-      onEnded();
+      end();
     },
     async cancel(reason) {
-      onEnded();
+      end();
       await reader.cancel(reason);
     },
   });
