@@ -1,12 +1,14 @@
 /**
- * An agent's running program: its process (`wsh script-sandbox`), and its unread output. Every call of the program is
- * made on behalf of the agent, and only the language's calls are permitted.
+ * An agent's running program: its process (`wsh script-sandbox`), its unread output, and its own terminals, which end
+ * with it however it ends. Every call of the program is made on behalf of the agent, and only the language's calls are
+ * permitted.
  */
 
 import { selfCommand } from "../../launch/launch.ts";
 import { findOperation } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { isRecord } from "../../protocol/json.ts";
 import type { FromSandbox, ToSandbox } from "../../protocol/sandbox.ts";
 import { LineSplitter } from "../../wire/lines.ts";
 import type { Ask } from "../tools/tool.ts";
@@ -39,6 +41,10 @@ export class ProgramRun {
   private droppedLength = 0;
   private readonly endedPromise = Promise.withResolvers<void>();
   private readonly stopping = new AbortController();
+  /** Sessions of its own terminals by their panes, until it has closed them. */
+  private readonly ownSessions = new Map<string, string>();
+  /** Also calls after the program's end. */
+  private readonly closer: Ask;
   private readonly child: Bun.Subprocess<"pipe", "pipe", "ignore">;
 
   /** @param asker calls operations for the agent until the signal reports that the program has ended */
@@ -53,6 +59,7 @@ export class ProgramRun {
       stdout: "pipe",
       stderr: "ignore",
     });
+    this.closer = asker(new AbortController().signal);
     this.send({ kind: "begin", code, ...defined({ session }) });
     void this.read(asker(this.stopping.signal));
   }
@@ -61,7 +68,7 @@ export class ProgramRun {
     return this.result;
   }
 
-  /** Resolves when the program has ended. */
+  /** Resolves when the program and its own terminals have ended. */
   get finished(): Promise<void> {
     return this.endedPromise.promise;
   }
@@ -105,11 +112,32 @@ export class ProgramRun {
     try {
       const operation = findOperation(name);
       if (operation?.inScripts !== true) throw new Error(`'${name}' is not part of the language`);
-      this.send({ kind: "answer", id, result: (await ask(operation.name, input as never, session)) ?? null });
+      const result = await ask(operation.name, input as never, session);
+      this.trackOwnSession(name, input, session, result);
+      this.send({ kind: "answer", id, result: result ?? null });
     } catch (thrown) {
       // With the hint in the words of MCP.
       this.send({ kind: "answer", id, error: WshError.from(thrown).bodyAt("mcp") });
     }
+  }
+
+  /** A terminal without a name belongs to the program (client/terminal/language.ts). */
+  private trackOwnSession(name: string, input: unknown, target: string | undefined, result: unknown): void {
+    if (name === "session.kill" && target !== undefined) this.ownSessions.delete(target);
+    if (name !== "sessions.create" || !isRecord(input) || input.name !== undefined || !isRecord(result)) return;
+    const { id, pane_id } = result;
+    if (typeof id !== "string" || typeof pane_id !== "string") return;
+    this.ownSessions.set(pane_id, id);
+    // It was made while the program ended.
+    if (this.result !== null) void this.closeOwnSessions();
+  }
+
+  /** Ends the terminals that the program could not close: it was stopped, or failed in its process. */
+  private async closeOwnSessions(): Promise<void> {
+    const sessions = [...this.ownSessions.values()];
+    this.ownSessions.clear();
+    // One that cannot be ended has ended already, or its agent's token has.
+    await Promise.allSettled(sessions.map((session) => this.closer("session.kill", {}, session)));
   }
 
   private print(text: string): void {
@@ -132,6 +160,6 @@ export class ProgramRun {
     this.result = result;
     this.stopping.abort();
     this.child.kill("SIGKILL");
-    this.endedPromise.resolve();
+    void this.closeOwnSessions().then(this.endedPromise.resolve);
   }
 }
