@@ -43,7 +43,7 @@ const LONGEST_NAME = 64;
 /** Settings shared by all callers. */
 export interface McpSettings {
   readonly call: Call;
-  /** Longest wait of a tool call that sets none, in ms. Default 30 000. */
+  /** Longest wait of a tool call that sets none, in ms; absent: the tool's own default. */
   readonly maxWaitMs?: number;
   /** Interval between progress notifications, in ms. Default 1 000. */
   readonly progressMs?: number;
@@ -241,7 +241,7 @@ async function callTool(
   if (tool.needsSession && parameters.session === undefined && caller.session !== undefined) {
     parameters.session = caller.session;
   }
-  if (tool.reportsProgress) parameters.max_wait_ms ??= settings.maxWaitMs ?? DEFAULT_WAIT_MS;
+  if (tool.reportsProgress) parameters.max_wait_ms ??= settings.maxWaitMs ?? tool.defaultWaitMs ?? DEFAULT_WAIT_MS;
   using _progress = progressOf(parameters, tool.reportsProgress ? ask : null, leave, context, settings);
   try {
     const warnings = unknownParameterWarnings(unknown);

@@ -52,6 +52,8 @@ export interface Tool {
   readonly access: Access;
   readonly annotations: ToolAnnotations;
   readonly reportsProgress: boolean;
+  /** Its own longest wait, in ms; null: it has none. */
+  readonly defaultWaitMs: number | null;
   readonly inputJson: JsonSchema;
   /** All parameters with their operations' own descriptions, for documents. */
   readonly documented: () => JsonSchema;
@@ -71,9 +73,12 @@ export function tool<P extends Parameters>(definition: ToolDefinition<P>): Tool 
   const listed = Object.entries(parameters.entries).filter(([name]) => !unlisted.includes(name));
   const inputJson = describeInput(v.object(Object.fromEntries(listed)), schemaOverrides);
   const { required } = inputJson;
+  const { max_wait_ms: waitSchema } = parameters.entries;
+  const defaultWait = waitSchema === undefined ? undefined : v.getDefault(waitSchema);
   return {
     ...shown,
     reportsProgress: reportsProgress ?? false,
+    defaultWaitMs: typeof defaultWait === "number" ? defaultWait : null,
     inputJson,
     documented: () => describeInput(parameters),
     outputJson: describeOutput(output),
