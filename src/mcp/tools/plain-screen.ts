@@ -63,7 +63,9 @@ export function shownRun(
   };
 }
 
-function whereTheRestIs(omitted: number, { command_id: id, since }: OperationOutput<"run">): string {
-  const from = id === undefined ? `since ${since}` : `command_id ${id}`;
-  return `${omitted} lines omitted: wsh_get_output with ${from} (grep, range, max_bytes) has them`;
+function whereTheRestIs(omitted: number, { command_id: id, commands, since }: OperationOutput<"run">): string {
+  // The id is the newest command's; the output may be all of theirs.
+  const isOfOne = id !== undefined && commands === undefined;
+  const from = isOfOne ? `command_id ${id} (grep, range, max_bytes)` : `since ${since} (grep, max_bytes)`;
+  return `${omitted} lines omitted: wsh_get_output with ${from} has them`;
 }
