@@ -42,19 +42,18 @@ function shownStep({ name, session, ...step }: StepResult, cwd: string | undefin
   return { ...defined({ name }), state, exit_code, ...defined({ warnings }) };
 }
 
-/** Describes the output of a step: where it is, its duration and its size. */
+/** Describes the output of a step: where it is, its duration and its size. One with a doubt is shown whole. */
 function compactStep(step: StepResult, cwd: string | undefined): object {
-  if (step.state !== "finished" || step.exit_code !== 0 || step.output !== "" || step.verified === false) {
-    return shownStep(step, cwd);
-  }
-  const { name, session, pane, state, exit_code, duration_ms, command_id, total_lines, readable_until } = step;
+  const hasDoubt = step.verified === false || step.warnings !== undefined || step.incomplete === true;
+  if (step.state !== "finished" || step.exit_code !== 0 || step.output !== "" || hasDoubt) return shownStep(step, cwd);
+  const { name, session, pane, state, exit_code, duration_ms, command_id, matches, total_lines, readable_until } = step;
   return {
     ...defined({ name, session, pane }),
     state,
     exit_code,
     duration_ms,
     command_id,
-    ...defined({ total_lines, readable_until }),
+    ...defined({ matches, total_lines, readable_until }),
   };
 }
 
