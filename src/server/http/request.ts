@@ -111,7 +111,8 @@ async function inputOf(operation: Operation<OperationName>, binding: HttpBinding
       return { inputs: query, input: queryInput(operation.input, query) };
     case "raw": {
       const bytes = new Uint8Array(await c.req.arrayBuffer());
-      return { inputs: query, input: { data: bytes.toBase64(), encoding: "base64" } };
+      const body = { data: bytes.toBase64(), encoding: "base64" };
+      return { inputs: query, input: { ...queryInput(operation.input, query), ...body } };
     }
     case "json": {
       const body = await jsonBody(c);
