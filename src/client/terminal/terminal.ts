@@ -269,7 +269,9 @@ export class Terminal implements AsyncDisposable {
             ? { lines }
             : { since: since ?? this.since };
       const limits = defined({ max_bytes, grep: grep === undefined ? undefined : patternOf(grep) });
-      return (await this.ask("output.get", { ...place, ...limits })).text ?? "";
+      const { text = "", incomplete, searched, reason } = await this.ask("output.get", { ...place, ...limits });
+      if (incomplete === true && lines === undefined) this.doubt?.(`output(): only ${searched} is there: ${reason}`);
+      return text;
     });
   }
 
