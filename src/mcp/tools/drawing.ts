@@ -202,9 +202,16 @@ export const inputMode = tool({
         hint: "Give one of the two.",
       });
     }
+    const before = mode === "capture" && focus !== undefined ? await ask("input.mode", {}, session) : undefined;
     const capture = mode === "capture" ? await ask("input.capture", { lease_ms }, session) : undefined;
     if (mode === "release") await ask("input.release", {}, session);
-    if (focus !== undefined) await ask("focus.set", { id: focus }, session);
+    try {
+      if (focus !== undefined) await ask("focus.set", { id: focus }, session);
+    } catch (thrown) {
+      // Keys captured for an element that does not exist would reach nothing.
+      if (before?.mode === "passthrough") await ask("input.release", {}, session);
+      throw thrown;
+    }
     if (unfocus) await ask("focus.unset", {}, session);
     const position = defined({ since });
     const captured = read ? await ask("input.keys", { ...position, wait_ms }, session) : {};
