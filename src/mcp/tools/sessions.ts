@@ -212,9 +212,10 @@ async function killAll(names: readonly string[], action: string, ask: Ask): Prom
   return { success: sessions.every((result) => !("code" in result)), sessions };
 }
 
+/** With the way out, as a single call's error has it. */
 function failedKill(session: string, thrown: unknown) {
-  const { code, message } = WshError.from(thrown);
-  return { status: "failed", session, code, message };
+  const { code, message, hint } = WshError.from(thrown).bodyAt("mcp");
+  return { status: "failed", session, code, message, hint };
 }
 
 function skippedAfter(session: string, refused: string) {
