@@ -199,6 +199,7 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
         ownerOf(acting),
         () => mayElicit(context, server.server.getClientCapabilities()),
         () => ({
+          id: caller.id,
           // A program belongs to its agent and has the agent's rights: no other agent and no other token can resume it.
           owner: JSON.stringify([caller.id, caller.only ?? null, caller.access]),
           asker: (signal) => asker(acting, settings, caller, signal, machineOf(tool, args)),

@@ -10,6 +10,7 @@ import { requireRoom, type Share } from "../../protocol/shares.ts";
 import { idOf, isRequestId } from "../../wire/lines.ts";
 import { callerAt, createMcpServer } from "../caller-server.ts";
 import { registerSubscriptions } from "../resources/resources.ts";
+import { endScripts } from "../tools/script.ts";
 import { isReadingTool } from "../tools/tools.ts";
 import { callerFor, type HttpIdentity, type McpHttpOptions, shareOfIdentity } from "./caller.ts";
 import { RecentEvents } from "./event-store.ts";
@@ -125,6 +126,7 @@ export class HttpSessions {
     const close = async () => {
       ended?.removeEventListener("abort", end);
       subscriptions[Symbol.dispose]();
+      endScripts(caller.id);
       this.options.callerGone?.(caller.id);
       await server.close();
     };

@@ -5,6 +5,7 @@ import { callerAt, callerNamed, createMcpServer, type McpCaller, type McpSetting
 import type { Changes } from "../resources/changes.ts";
 import { listenedResources, statedName } from "../resources/listen-events.ts";
 import { registerSubscriptions } from "../resources/resources.ts";
+import { endScripts } from "../tools/script.ts";
 import { type LineSocket, LineTransport } from "./line-transport.ts";
 
 export interface ConversationOptions extends McpSettings {
@@ -33,6 +34,7 @@ export class Conversation {
     this.transport.connectionLost();
     for (const listen of this.listenWatches.keys()) this.endListen(listen);
     for (const owned of this.disposables) owned[Symbol.dispose]();
+    endScripts(this.caller.id);
     this.options.callerGone?.(this.caller.id);
   }
 

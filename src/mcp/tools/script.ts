@@ -5,8 +5,8 @@ import { WshError } from "../../protocol/errors.ts";
 import { integerBetween, optional } from "../../protocol/fields.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../../protocol/wait-times.ts";
 import type { ProgramRun } from "../script/program-run.ts";
-import { Runs } from "../script/runs.ts";
-import { type Ask, drives, parseParameters, TargetField, tool } from "./tool.ts";
+import { type RunCaller, Runs } from "../script/runs.ts";
+import { drives, parseParameters, TargetField, tool } from "./tool.ts";
 
 /** Bytes of a program's output in one answer. */
 const OUTPUT_BYTES = 4_096;
@@ -56,12 +56,7 @@ export const script = tool({
 
 const runs = new Runs();
 
-export interface ScriptCaller {
-  /** Identifies the agent and its rights: only the same agent can resume its programs. */
-  readonly owner: string;
-  /** Calls operations on its behalf until the signal aborts. */
-  readonly asker: (signal: AbortSignal) => Ask;
-  readonly ended: AbortSignal | undefined;
+export interface ScriptCaller extends RunCaller {
   /** The call was cancelled: its program stops. */
   readonly signal: AbortSignal;
 }
@@ -74,7 +69,7 @@ export async function callScript(given: Readonly<Record<string, unknown>>, calle
   }
   const { id, run } =
     resume === undefined
-      ? runs.start(caller.owner, { code: code ?? "", session }, caller.asker, caller.ended)
+      ? runs.start(caller, { code: code ?? "", session })
       : { id: resume, run: runs.find(caller.owner, resume) };
   if (stop === true) run.stop();
   await waitForRun(run, max_wait_ms, caller.signal);
@@ -82,6 +77,11 @@ export async function callScript(given: Readonly<Record<string, unknown>>, calle
   const answer = describeRun(id, run, output_limit);
   if (run.ended !== null) runs.forget(id);
   return answer;
+}
+
+/** Stops the programs of a caller whose connection or session has ended. */
+export function endScripts(callerId: string): void {
+  runs.endAll(callerId);
 }
 
 /** Resolves when the program has ended, the time has passed, or the call was cancelled. */
