@@ -196,7 +196,9 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
       return filter === undefined ? stepResult : stepOutput(pane, stepResult, filter, limit, signal);
     }),
   );
-  const warningFields = warnings.length === 0 ? {} : { warnings: [...warnings] };
+  // A step's own warnings are among the outcome's, except those that were added here.
+  const allWarnings = [...new Set([...warnings, ...steps.flatMap((step) => step.warnings ?? [])])];
+  const warningFields = allWarnings.length === 0 ? {} : { warnings: allWarnings };
   if (input.steps !== undefined) {
     return { session: context.session, output_cursor: pane.giveCursor(), steps: [...steps], ...warningFields };
   }
