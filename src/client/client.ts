@@ -151,11 +151,15 @@ export class WshClient implements Disposable {
     options: object,
     listener: L,
   ): Promise<AsyncDisposable> {
+    const earlier = listeners.get(session);
     listeners.set(session, listener);
     try {
       await this.request(method, options, session);
     } catch (error) {
-      listeners.delete(session);
+      // A refused one replaces nothing.
+      const name = nameOf(listeners, listener);
+      if (name !== undefined && earlier === undefined) listeners.delete(name);
+      else if (name !== undefined && earlier !== undefined) listeners.set(name, earlier);
       throw error;
     }
     return {
