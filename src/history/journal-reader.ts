@@ -6,6 +6,7 @@
  * skipped: it was cut off and written again.
  */
 import fs from "node:fs";
+import type { JournalPart } from "./journal.ts";
 import { type HistoryRecord, kindOf, readLine, readNamed } from "./record.ts";
 
 /**
@@ -27,15 +28,9 @@ export interface Taker {
   recordName(id: string, name: string, at: number): void;
 }
 
-/** Position of the line of a command that has begun and not ended. */
-interface JournalLine {
-  readonly offset: number;
-  readonly length: number;
-}
-
 export class JournalReader {
-  /** Commands that began in the read part, and have not ended. */
-  readonly begun = new Map<number, JournalLine>();
+  /** Lines of the commands that began in the read part, and have not ended. */
+  readonly begun = new Map<number, JournalPart>();
   /** No complete line follows `offset`. */
   atEnd = false;
 

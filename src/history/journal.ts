@@ -4,7 +4,7 @@
  * a journal whose lock is free is complete.
  *
  * Invariants: a written line changes only after it is in the database and commands are deleted there: then it is
- * blanked, even while the writer appends; a line that a full disk cut is ended by the next write and written again
+ * blanked, even while the writer appends, unless its command still runs; a line that a full disk cut is ended by the next write and written again
  * under the same number. Commands wait in memory while nothing can be written, up to a limit; past it the oldest are
  * dropped. Nothing is opened before the first command.
  *
@@ -200,12 +200,19 @@ export function openJournal(path: string): OpenJournal | null {
 /** Blank lines, in bytes, that are written at a time. */
 const BLANK_BYTES = 64 * 1024;
 
+/** Part of a journal, in bytes. */
+export interface JournalPart {
+  readonly offset: number;
+  readonly length: number;
+}
+
 /**
  * Overwrites the beginning of a journal with blank lines, which readers skip: its commands are in the database, and
  * must not remain elsewhere. @param end where a line ends
+ * @param retained whole lines before `end` that stay, in the order of their offsets
  * @throws the system's error
  */
-export function blankJournal(path: string, end: number): void {
+export function blankJournal(path: string, end: number, retained: readonly JournalPart[] = []): void {
   let fd: number;
   try {
     fd = fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
@@ -216,8 +223,12 @@ export function blankJournal(path: string, end: number): void {
   try {
     const blank = Buffer.alloc(BLANK_BYTES, "\n");
     const last = Math.min(end, fs.fstatSync(fd).size);
-    for (let index = 0; index < last; )
-      index += fs.writeSync(fd, blank, 0, Math.min(blank.length, last - index), index);
+    let index = 0;
+    for (const { offset, length } of [...retained, { offset: last, length: 0 }]) {
+      const stop = Math.min(offset, last);
+      while (index < stop) index += fs.writeSync(fd, blank, 0, Math.min(blank.length, stop - index), index);
+      index = Math.max(index, offset + length);
+    }
   } finally {
     fs.closeSync(fd);
   }

@@ -7,7 +7,7 @@ import type { Database } from "bun:sqlite";
 import { basename } from "node:path";
 import { directoryFacet, originFacet } from "./facets.ts";
 import { idAt } from "./ids.ts";
-import { blankJournal } from "./journal.ts";
+import { blankJournal, type JournalPart } from "./journal.ts";
 import { removeFrom } from "./rows.ts";
 
 export interface Retention {
@@ -65,7 +65,7 @@ function removeBefore(db: Database, id: number, journals: readonly string[]): vo
 
 /**
  * Removes commands, their words and their output from every file.
- * @param journals existing ones, whose imported part is blanked
+ * @param journals existing ones, whose imported part is blanked, except for commands that still run
  * @returns the number of commands
  */
 export function removeCommands(db: Database, ids: readonly number[], journals: readonly string[]): number {
@@ -120,6 +120,14 @@ export function eraseRemoved(db: Database, journals: readonly string[]): void {
   db.run("PRAGMA incremental_vacuum");
   db.run("PRAGMA wal_checkpoint(TRUNCATE)");
   const offset = db.query<{ offset: number }, [string]>("SELECT offset FROM journals WHERE name = ?");
-  for (const path of journals) blankJournal(path, offset.get(basename(path))?.offset ?? 0);
+  // The line of a command that runs is all that remains of it if its session is killed.
+  const begun = db.query<JournalPart, [string]>(
+    `SELECT begun.offset, length FROM begun JOIN journals ON journals.id = begun.journal
+     WHERE name = ? ORDER BY begun.offset`,
+  );
+  for (const path of journals) {
+    const name = basename(path);
+    blankJournal(path, offset.get(name)?.offset ?? 0, begun.all(name));
+  }
   db.run("PRAGMA synchronous = NORMAL");
 }

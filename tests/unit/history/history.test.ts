@@ -464,6 +464,26 @@ describe("retention", () => {
     expect(journalsIn(places.journals)).toEqual([]);
   });
 
+  test("a deletion keeps the commands that run: one that is killed is found afterwards", () => {
+    const journal = new Journal(places.journals, noEvents);
+    const begins = (text: string) => journal.begin(command(text, { duration_ms: null, exit_code: null }));
+    journal.append(command("echo before"));
+    begins("make deploy");
+    const ending = begins("make test");
+    journal.append(command("export PASSWORD=tulip-9371"));
+    begins("make last");
+    {
+      using history = new History(places, forever);
+      expect(history.delete({ query: "tulip", all: false })).toEqual({ deleted: 1 });
+    }
+    const [path = ""] = journalsIn(places.journals);
+    expect(fs.readFileSync(path, "utf8")).not.toMatch(/tulip|before/);
+    journal.append(command("make test"), ending);
+    journal.close();
+    expect(found({ words: "make" }).sort()).toEqual(["make deploy", "make last", "make test"]);
+    expect(found({})).toHaveLength(4);
+  });
+
   test("everything may be deleted at once, and later commands are kept", () => {
     wrote(command("export PASSWORD=tulip-9371", { output: "tulip-9371" }), command("make"));
     using history = new History(places, forever);
