@@ -47,7 +47,11 @@ export function journalCommands(session: PaneSession, options: HistoryOptions): 
     onEnd: (command) => {
       const journaled = journaledCommands.get(command.record.id);
       journaledCommands.delete(command.record.id);
-      if (settings.history === "off") return;
+      if (settings.history === "off") {
+        // Without its end it would count as killed.
+        if (journaled !== undefined) journal.forget(journaled);
+        return;
+      }
       const output = settings.history === "output" ? outputToStore(session, command) : null;
       journal.append({ ...historyRecord(session, command), shell, output }, journaled);
     },
