@@ -1,7 +1,9 @@
-/** Paths of an instance's history. Loads no database. */
+/** Paths of an instance's history, and its limits. Loads no database. */
 import { join } from "node:path";
 import { eventsDir } from "../events/segments.ts";
 import type { Instance } from "../instance/paths.ts";
+import type { Settings } from "../settings/table.ts";
+import type { Retention } from "./retention.ts";
 
 export interface HistoryPlaces {
   /** Directory of the journals. */
@@ -9,6 +11,14 @@ export interface HistoryPlaces {
   readonly database: string;
   /** Directory of the journal of events, which contains command lines too; absent: there is none. */
   readonly events?: string;
+}
+
+/** Limits of the history by its settings, which may change while a process runs. */
+export function retentionOf({
+  history_days,
+  history_bytes,
+}: Pick<Settings, "history_days" | "history_bytes">): Retention {
+  return { days: history_days, bytes: history_bytes };
 }
 
 export function historyPlaces(instance: Instance): HistoryPlaces {

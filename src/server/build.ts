@@ -6,7 +6,7 @@
  */
 
 import { Machines } from "../cluster/machines.ts";
-import { historyPlaces } from "../history/paths.ts";
+import { historyPlaces, retentionOf } from "../history/paths.ts";
 import { auditLog } from "../log/audit/audit-log.ts";
 import { McpEndpoint } from "../mcp/endpoint.ts";
 import type { Call } from "../operations/call.ts";
@@ -249,7 +249,9 @@ function serverState(
     limits: limitsOf(options.settings),
     history: {
       places: historyPlaces(options.instance),
-      retention: { days: options.settings.history_days, bytes: options.settings.history_bytes },
+      get retention() {
+        return retentionOf(options.settings);
+      },
     },
     get addresses() {
       return published.addresses;

@@ -4,22 +4,23 @@
  */
 
 import { Journal, type JournaledCommand } from "../history/journal.ts";
-import type { HistoryPlaces } from "../history/paths.ts";
+import { type HistoryPlaces, retentionOf } from "../history/paths.ts";
 import { type HistoryRecord, MAX_COMMAND, MAX_OUTPUT } from "../history/record.ts";
+import type { Retention } from "../history/retention.ts";
 import type { Logger } from "../log/log.ts";
 import { type HistoryCommand, ShellHistory } from "../pane/commands/shell-history.ts";
 import { cutOutput } from "../pane/text/cut-output.ts";
 import type { Settings } from "../settings/table.ts";
 import type { PaneSession } from "./pane-session.ts";
 
-interface HistoryOptions {
+export interface HistoryOptions {
   readonly places: HistoryPlaces;
-  readonly settings: Pick<Settings, "history">;
+  readonly settings: Pick<Settings, "history" | "history_days" | "history_bytes">;
   readonly logger: Logger;
   /** Whether an API created the session: commands before the first input then count as a program's. */
   readonly startedByProgram: boolean;
   /** Called when a journal is begun: older ones may have to be imported. */
-  readonly journalBegun: () => void;
+  readonly journalBegun: (retention: Retention) => void;
 }
 
 export function journalCommands(session: PaneSession, options: HistoryOptions): Disposable {
@@ -27,7 +28,7 @@ export function journalCommands(session: PaneSession, options: HistoryOptions): 
   if (settings.history === "off") return { [Symbol.dispose]: () => {} };
   const { pane } = session;
   const journal = new Journal(options.places.journals, {
-    begun: options.journalBegun,
+    begun: () => options.journalBegun(retentionOf(settings)),
     failed: (error) => logger.warn("commands are not yet in the history: the journal cannot be written", { error }),
   });
   /** Running commands that are in the journal, by id. */

@@ -10,6 +10,7 @@ import { PaneCheckpoint } from "../checkpoints/live/pane-checkpoint.ts";
 import { planResume, resume } from "../checkpoints/live/resume.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
 import { historyPlaces } from "../history/paths.ts";
+import type { Retention } from "../history/retention.ts";
 import { takeInWhenMany } from "../history/start-worker.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Logger } from "../log/log.ts";
@@ -264,8 +265,7 @@ export class PaneKeeper {
     const { create, restored, env, nofile } = request;
     const logger = this.port.logger.with({ session: session.name, id: session.id, pane: local.id });
     const places = historyPlaces(instance);
-    const retention = { days: settings.history_days, bytes: settings.history_bytes };
-    const journalBegun = (): void => takeInWhenMany(places, retention);
+    const journalBegun = (retention: Retention): void => takeInWhenMany(places, retention);
     this.journals.set(
       local.id,
       journalCommands(local.ownSession, { places, settings, logger, startedByProgram, journalBegun: journalBegun }),

@@ -6,7 +6,7 @@
 import fs from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type HistoryPlaces, historyPlaces } from "../../history/paths.ts";
+import { type HistoryPlaces, historyPlaces, retentionOf } from "../../history/paths.ts";
 import type { History } from "../../history/queries.ts";
 import { MAX_COMMAND } from "../../history/record.ts";
 import type { Retention } from "../../history/retention.ts";
@@ -333,5 +333,5 @@ function placesOf(instance: Instance): Places {
   if (values.history === "off" && !fs.existsSync(places.journals)) {
     complain("the history is off (setting history)");
   }
-  return { ...places, retention: { days: values.history_days, bytes: values.history_bytes } };
+  return { ...places, retention: retentionOf(values) };
 }

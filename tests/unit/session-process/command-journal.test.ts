@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { openHistory } from "../../../src/history/database.ts";
 import type { HistoryPlaces } from "../../../src/history/paths.ts";
+import type { Retention } from "../../../src/history/retention.ts";
 import { searchHistory } from "../../../src/history/search.ts";
 import { CommandLog } from "../../../src/pane/commands/command-log.ts";
 import type { ShellMark } from "../../../src/pane/ports.ts";
-import { journalCommands } from "../../../src/session-process/command-journal.ts";
+import { type HistoryOptions, journalCommands } from "../../../src/session-process/command-journal.ts";
 import type { PaneSession } from "../../../src/session-process/pane-session.ts";
 import { FakeText } from "../../support/fake-text.ts";
 import { takeIn } from "../../support/take-in.ts";
@@ -25,7 +26,13 @@ beforeEach(() => {
 });
 afterEach(() => fs.rmSync(temporary, { recursive: true, force: true }));
 
-function journaled(settings: { history: "off" | "commands" | "output" }) {
+interface ChangingSettings {
+  history: "off" | "commands" | "output";
+  history_days: number;
+  history_bytes: number;
+}
+
+function journaled(settings: ChangingSettings, journalBegun: (retention: Retention) => void = () => {}) {
   const text = new FakeText();
   const log = new CommandLog({ text, clock: systemClock, cwd: () => "/home", shellHoldsTerminal: () => true });
   const mark = (kind: ShellMark["kind"], more: Partial<ShellMark> = {}): void =>
@@ -41,8 +48,8 @@ function journaled(settings: { history: "off" | "commands" | "output" }) {
   const pane = { id: "@1", commands: { log }, integration: () => ({ shell: "zsh" }), writer: { source: "person" } };
   const session = { id: "@s1", name: "dev", isPrivate: false, events: { on: () => () => {} }, pane };
   const logger = { warn: () => {} };
-  const options = { places, settings, logger, startedByProgram: false, journalBegun: () => {} };
-  const journal = journalCommands(session as unknown as PaneSession, options as never);
+  const options = { places, settings, logger, startedByProgram: false, journalBegun };
+  const journal = journalCommands(session as unknown as PaneSession, options as unknown as HistoryOptions);
   const begin = (line: string): void => {
     mark("A");
     text.print("$ ");
@@ -70,7 +77,7 @@ function found(): { command: string; exit_code: number | null }[] {
 }
 
 test("a command that ends while the history is off is not recorded as killed", () => {
-  const settings: { history: "off" | "commands" | "output" } = { history: "commands" };
+  const settings: ChangingSettings = { history: "commands", history_days: 90, history_bytes: 1e9 };
   const { journal, begin, end } = journaled(settings);
   begin("make one");
   end(3);
@@ -85,4 +92,15 @@ test("a command that ends while the history is off is not recorded as killed", (
     { command: "make three", exit_code: 0 },
     { command: "make one", exit_code: 3 },
   ]);
+});
+
+test("an import that a session starts deletes by the settings of that time, not by those of the session's start", () => {
+  const settings: ChangingSettings = { history: "commands", history_days: 90, history_bytes: 1e9 };
+  const retentions: Retention[] = [];
+  const { journal, begin, end } = journaled(settings, (retention) => retentions.push(retention));
+  settings.history_days = 3650;
+  begin("make");
+  end(0);
+  journal[Symbol.dispose]();
+  expect(retentions).toEqual([{ days: 3650, bytes: 1e9 }]);
 });
