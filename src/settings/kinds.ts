@@ -14,8 +14,11 @@ export interface SettingFacts {
   readonly unit?: string;
   /** The environment variable that sets it. */
   readonly env?: string;
-  /** Replaces a wrong value in the file where the default would reveal or permit more than the user may want. */
-  readonly ifWrong?: string;
+  /**
+   * Replaces a wrong value in the file, and an unknown one in a wrong file, where the default would reveal, permit or
+   * delete more than the user may want.
+   */
+  readonly ifWrong?: string | number;
   /** The valid values as text, for messages: "an integer from 1 to 9". */
   readonly expected: string;
 }

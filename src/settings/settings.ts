@@ -111,17 +111,21 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
       return fallback;
     }
   };
-  const nothing: ReadConfig = { kind: "absent" };
+  const wrong: ReadConfig = { kind: "wrong" };
   const reading = (): ReadConfig => readConfig(path, instance.configNamed);
-  const read = instance.configNamed ? reading() : orElse(reading, nothing, "all defaults are used");
+  const instead = "the defaults are used, or values that reveal, permit and delete less";
+  const read = instance.configNamed ? reading() : orElse(reading, wrong, instead);
   const config = read.kind === "text" ? read.config : null;
   const warnings = read.kind === "forbidden" ? [read.warning] : checkKeys(config, path, orElse);
   const given: Partial<Record<SettingName, unknown>> = {};
   const origins = new Map<SettingName, SettingOrigin>();
   for (const name of settingNames) {
     const source = pick(name, sources, config, path);
-    if (source.origin.from === "default") continue;
     const { ifWrong } = settingOf(name);
+    if (source.origin.from === "default") {
+      if (read.kind === "wrong" && ifWrong !== undefined) given[name] = ifWrong;
+      continue;
+    }
     const instead = ifWrong === undefined ? undefined : `${ifWrong} is used`;
     const value = orElse(() => checkValue(name, source.value, source.origin, config), ifWrong, instead);
     if (value === undefined) continue;
@@ -269,6 +273,7 @@ function checkValue(name: SettingName, value: unknown, origin: SettingOrigin, co
 type ReadConfig =
   | { readonly kind: "text"; readonly config: ConfigText }
   | { readonly kind: "absent" }
+  | { readonly kind: "wrong" }
   | { readonly kind: "forbidden"; readonly warning: string };
 
 function readConfig(path: string, isNamed: boolean): ReadConfig {

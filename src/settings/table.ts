@@ -17,6 +17,9 @@ const longestMs = 2_147_483_647;
 /** Upper end of settings that count things: far more than a machine can run, and exact as a number everywhere. */
 const most = 1_000_000;
 const mib = 1024 * 1024;
+/** Upper ends of settings that limit data on disk: a century, in days, and 64 GiB. With these, nothing is deleted. */
+const maxRetentionDays = 36_500;
+const maxStoredBytes = 65_536 * mib;
 const path = /^[^\0]*$/;
 
 const settings = {
@@ -323,14 +326,18 @@ const settings = {
     "commands",
     "What `wsh history` keeps: nothing, the commands, or also their output.",
   ),
-  history_days: integer(90, 1, 36_500, "Time for which the history keeps a command.", { unit: "days" }),
+  history_days: integer(90, 1, maxRetentionDays, "Time for which the history keeps a command.", {
+    unit: "days",
+    ifWrong: maxRetentionDays,
+  }),
   history_bytes: integer(
     256 * mib,
     mib,
-    65_536 * mib,
+    maxStoredBytes,
     "Largest size of the history; the oldest commands are deleted first.",
     {
       unit: "bytes",
+      ifWrong: maxStoredBytes,
     },
   ),
 
@@ -345,15 +352,16 @@ const settings = {
     "What checkpoints contain: nothing; names, programs and layout; also the screen; also the newest 1,000 lines above it; or all lines.",
     { env: "WSH_CHECKPOINT" },
   ),
-  checkpoint_days: integer(30, 1, 36_500, "Time for which the checkpoint of a crashed session is kept.", {
+  checkpoint_days: integer(30, 1, maxRetentionDays, "Time for which the checkpoint of a crashed session is kept.", {
     unit: "days",
+    ifWrong: maxRetentionDays,
   }),
   checkpoint_bytes: integer(
     256 * mib,
     mib,
-    65_536 * mib,
+    maxStoredBytes,
     "Largest size of the checkpoints of crashed sessions; the oldest are deleted first. Labelled checkpoints have the same limit; at the limit, saving is refused.",
-    { unit: "bytes" },
+    { unit: "bytes", ifWrong: maxStoredBytes },
   ),
   restore: choice(
     ["ask", "auto", "never"],

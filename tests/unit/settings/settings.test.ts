@@ -155,6 +155,19 @@ describe("an error in config.toml", () => {
     ]);
   });
 
+  test("in a file that is not TOML is unknown: what opens, discloses or deletes more is closed, unless given elsewhere", () => {
+    const toml = 'history_days = 3650\naccept = "none"\nprefix_key = \n';
+    const { values, warnings, isWrong } = load(toml, {}, {}, true);
+    expect(isWrong).toBe(true);
+    expect(warnings).toHaveLength(1);
+    expect(values).toMatchObject({ accept: "none", notify_text: "none", scrollback_lines: 10_000 });
+    expect(values).toMatchObject({ history_days: 36_500, checkpoint_days: 36_500 });
+    expect(Math.min(values.history_bytes, values.checkpoint_bytes)).toBeGreaterThan(2 ** 35);
+    expect(load(toml, { WSH_ACCEPT: "placed" }, {}, true).values.accept).toBe("placed");
+    expect(load('history_days = "3650d"\n', {}, {}, true).values.history_days).toBe(36_500);
+    expect(load(null, {}, {}, true).values).toMatchObject({ accept: "named", history_days: 90 });
+  });
+
   test("of a table shows how it is written", () => {
     for (const [field, must] of [
       [
