@@ -25,6 +25,8 @@ const MOST_BYTES = 2 * 1024 * 1024;
 const MAX_LINE_BYTES = 1024 * 1024;
 /** Interval between checks where the system does not report changes of the journal, in ms. */
 const BLIND_MS = 1_000;
+/** Age of a line without an end, in ms, from which nobody is still writing it: a write takes microseconds. */
+const WRITE_MS = 1_000;
 const NEWLINE = 0x0a;
 const BEGIN = '{"event":"';
 
@@ -75,13 +77,23 @@ export class EventReader {
       const count = fs.readSync(fd, bytes, 0, size, this.place.offset);
       const last = bytes.subarray(0, count).lastIndexOf(NEWLINE);
       if (last >= 0) return bytes.subarray(0, last + 1);
-      if (count < size) return null;
+      if (count < size) {
+        if (!this.isCutAtEnd(fd, this.place.offset + count)) return null;
+        this.moveTo(SEGMENT_BYTES);
+        return this.piece();
+      }
       if (size < MAX_LINE_BYTES) return this.piece(MAX_LINE_BYTES);
       this.moveTo(this.place.offset + count);
       return this.piece();
     } finally {
       fs.closeSync(fd);
     }
+  }
+
+  /** Whether the segment's last line will never end: a full disk cut it where writers continue with the next segment. */
+  private isCutAtEnd(fd: number, end: number): boolean {
+    if (end < SEGMENT_BYTES || Date.now() - fs.fstatSync(fd).mtimeMs < WRITE_MS) return false;
+    return fs.existsSync(segmentPath(this.directory, this.place.segment + 1));
   }
 
   /** Opens the cursor's segment; if it was deleted, the oldest one. */

@@ -102,6 +102,30 @@ test("a line that a killed writer left unfinished hides no other, and an old cur
   expect(() => new EventReader(dir, "7")).toThrow("is not a cursor");
 });
 
+test("a line that a full disk cut at a segment's end holds up no reader: it is in the next segment", () => {
+  const dir = directory();
+  const writer = new EventJournal(dir, () => {});
+  for (let n = 0; n < 4; n++) writer.append(event(1, SEGMENT_BYTES / 4 - 100));
+  const path = segmentPath(dir, 1);
+  const { size } = fs.statSync(path);
+  const reader = new EventReader(dir, "start");
+  expect(readAll(reader)).toEqual([1, 1, 1, 1]);
+  // The disk is full where the segment ends, which is where a block of it ends.
+  const write = fs.writeSync;
+  fs.writeSync = ((fd: number, bytes: Buffer) => write(fd, bytes, 0, SEGMENT_BYTES - size)) as typeof fs.writeSync;
+  try {
+    writer.append(event(2, 400));
+  } finally {
+    fs.writeSync = write;
+  }
+  expect(fs.statSync(path).size).toBe(SEGMENT_BYTES);
+  writer.append(event(3));
+  expect(segmentsIn(dir)).toEqual([1, 2]);
+  const past = Date.now() / 1000 - 60;
+  fs.utimesSync(path, past, past);
+  expect(readAll(reader)).toEqual([2, 3]);
+});
+
 test("deleted commands leave no text, and every cursor stays", () => {
   const dir = directory();
   const writer = new EventJournal(dir, fail);
