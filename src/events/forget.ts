@@ -4,7 +4,10 @@
 import fs from "node:fs";
 import { segmentPath, segmentsIn } from "./segments.ts";
 
-const commandText = /"command":"(?:[^"\\]|\\.)*"/;
+/** An event of a line: another process's may follow one that a full disk cut, without a newline. */
+const anEvent = /\{"event":"(?:(?!\{"event":").)*/g;
+/** The text, also one that was cut. */
+const commandText = /"command":"(?:[^"\\]|\\.)*("|\\?$)/;
 
 /** Overwrites in place, so that every cursor stays valid. @throws the system's error */
 export function forgetCommands(directory: string): void {
@@ -14,8 +17,12 @@ export function forgetCommands(directory: string): void {
       // Read as Latin-1, so that a position in the text is one in the file.
       let offset = 0;
       for (const line of fs.readFileSync(fd, "latin1").split("\n")) {
-        const found = line.startsWith('{"event":"command_') ? commandText.exec(line) : null;
-        if (found !== null) fs.writeSync(fd, '"command":""'.padEnd(found[0].length), offset + found.index, "latin1");
+        for (const { 0: event, index } of line.matchAll(anEvent)) {
+          const found = event.startsWith('{"event":"command_') ? commandText.exec(event) : null;
+          if (found === null) continue;
+          const empty = found[1] === '"' ? '"command":""' : '"command":"';
+          fs.writeSync(fd, empty.padEnd(found[0].length), offset + index + found.index, "latin1");
+        }
         offset += line.length + 1;
       }
     } finally {

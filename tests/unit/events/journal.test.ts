@@ -145,6 +145,24 @@ test("deleted commands leave no text, and every cursor stays", () => {
   expect(readAll(new EventReader(dir, cursor))).toEqual([2, 3]);
 });
 
+test("a deleted command leaves no text in or behind a line that a full disk cut", () => {
+  const dir = directory();
+  const writer = new EventJournal(dir, fail);
+  const command = { event: "command_started", at: 1, command: "--password=s3cret", cwd: "/" };
+  writer.append(event(1));
+  const path = segmentPath(dir, 1);
+  const line = JSON.stringify(command);
+  fs.appendFileSync(path, '{"event":"bell","at":');
+  writer.append({ ...command, at: 2 });
+  fs.appendFileSync(path, line.slice(0, line.indexOf("cret")));
+  writer.append(event(3));
+  fs.appendFileSync(path, line.slice(0, line.indexOf("--pass")));
+  writer.append({ ...command, at: 4 });
+  forgetCommands(dir);
+  expect(fs.readFileSync(path, "utf8")).not.toContain("s3");
+  expect(readAll(new EventReader(dir, "start"))).toEqual([1, 2, 3, 4]);
+});
+
 test("a journal that is deleted while it is open starts again", () => {
   const dir = directory();
   const writer = new EventJournal(dir, fail);
