@@ -97,28 +97,33 @@ export async function createNamed(
   maxBytes: number,
   write: (folder: string, directory: string) => Promise<void>,
 ): Promise<NamedFolder> {
-  const all = listFoldersWithReplaced(instance);
-  const replacedFolders = all.filter((each) => each.number === number && each.label === label);
-  const others = listNamedFolders(instance).filter(
-    (each) => !replacedFolders.some(({ directory }) => directory === each.directory),
-  );
-  const isTaken = (): boolean => checkOwnDir(namedDir(instance, number, label)) || replacedFolders.length > 0;
-  if (isTaken() && !replace) throw labelTakenError(label);
-  if (others.length >= MAX_NAMED) {
-    throw new WshError(
-      "resource_limit_reached",
-      `the limit of ${MAX_NAMED} labelled checkpoints is reached (${others.length})`,
+  const check = () => {
+    const all = listFoldersWithReplaced(instance);
+    const replacedFolders = all.filter((each) => each.number === number && each.label === label);
+    const others = listNamedFolders(instance).filter(
+      (each) => !replacedFolders.some(({ directory }) => directory === each.directory),
     );
-  }
+    const isTaken = checkOwnDir(namedDir(instance, number, label)) || replacedFolders.length > 0;
+    if (isTaken && !replace) throw labelTakenError(label);
+    if (others.length >= MAX_NAMED) {
+      throw new WshError(
+        "resource_limit_reached",
+        `the limit of ${MAX_NAMED} labelled checkpoints is reached (${others.length})`,
+      );
+    }
+    return { replacedFolders, others };
+  };
+  check();
   return withUnfinishedFolder(instance, number, async (folder, directory) => {
     await write(folder, directory);
+    // Others may have been saved, replaced or deleted meanwhile.
+    const { replacedFolders, others } = check();
     const bytes = folderBytes(directory);
     const total = others.reduce((sum, each) => sum + each.bytes, bytes);
     if (total > maxBytes) {
       const message = `labelled checkpoints would take ${total} of ${maxBytes} bytes (setting checkpoint_bytes)`;
       throw new WshError("resource_limit_reached", message);
     }
-    if (isTaken() && !replace) throw labelTakenError(label);
     const newest = Math.max(...replacedFolders.map(({ replaced }) => replaced));
     const path = namedDir(instance, number, label) + (replacedFolders.length === 0 ? "" : `~${newest + 1}`);
     fs.renameSync(directory, path);
