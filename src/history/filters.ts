@@ -10,10 +10,15 @@ type Search = Omit<HistorySearch, "limit" | "before" | "output">;
 
 /**
  * The filters of a deletion.
- * @throws WshError invalid_request, also when no filter is given
+ * @throws WshError invalid_request, also when no filter is given, or more than an id with one
  */
 export function chosenOf({ id, all, ...filters }: HistoryDeleteInput): Search {
   const search = searchOf(filters);
+  if (id !== undefined && (all || Object.keys(search).length > 0)) {
+    throw new WshError("invalid_request", `id ${id} is one command: it excludes all and the filters`, {
+      hint: "Give either an id or filters.",
+    });
+  }
   if (id === undefined && !all && Object.keys(search).length === 0) {
     throw new WshError("invalid_request", "no commands selected", {
       hint: "Give words, a filter, an id, or all.",

@@ -6,6 +6,7 @@
 import fs from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { chosenOf } from "../../history/filters.ts";
 import { type HistoryPlaces, historyPlaces, retentionOf } from "../../history/paths.ts";
 import type { History } from "../../history/queries.ts";
 import { MAX_COMMAND } from "../../history/record.ts";
@@ -266,6 +267,8 @@ async function remove(words: readonly string[], options: DeleteOptions, command:
   if (id === undefined && all !== true && Object.keys(filters).length === 0) {
     throw new UsageError("no commands selected", "Give words, a filter, --id or --all.");
   }
+  const input = parse(HistoryDeleteSchema, { ...filters, ...defined({ id }), all: all ?? false });
+  chosenOf(input);
   const instance = instanceOf(command);
   await requirePerson(instance, "wsh history delete");
   const machine = machineIn(instance, filterOptions);
@@ -275,8 +278,7 @@ async function remove(words: readonly string[], options: DeleteOptions, command:
     const where = machine === null ? "" : ` of machine '${machine}'`;
     if (!(await confirmed(`Delete ${what}${where}?`))) return complain("nothing was deleted");
   }
-  const chosen = { ...filters, ...defined({ id }), all: all ?? false };
-  const answer = await history.delete(parse(HistoryDeleteSchema, chosen));
+  const answer = await history.delete(input);
   if (filterOptions.json === true) return printJson(answer);
   for (const warning of answer.warnings ?? []) complain(warning);
   return printText(`Deleted ${plural(answer.deleted, "command")}.\n`);

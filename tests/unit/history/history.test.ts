@@ -484,6 +484,18 @@ describe("retention", () => {
     expect(found({})).toHaveLength(4);
   });
 
+  test("an id with filters deletes nothing: they may mean another command", () => {
+    wrote(command("make"), command("git push", { started_at: 1_700_000_000_001 }));
+    using history = new History(places, forever);
+    const [push] = history.search({ query: "push", limit: 1, output: false }).commands;
+    const id = push?.id ?? 0;
+    expect(() => history.delete({ id, query: "make", all: false })).toThrow("excludes");
+    expect(() => history.delete({ id, all: true })).toThrow("excludes");
+    expect(found({})).toHaveLength(2);
+    expect(history.delete({ id, all: false })).toEqual({ deleted: 1 });
+    expect(found({})).toEqual(["make"]);
+  });
+
   test("everything may be deleted at once, and later commands are kept", () => {
     wrote(command("export PASSWORD=tulip-9371", { output: "tulip-9371" }), command("make"));
     using history = new History(places, forever);
