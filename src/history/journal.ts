@@ -4,9 +4,9 @@
  * a journal whose lock is free is complete.
  *
  * Invariants: a written line changes only after it is in the database and commands are deleted there: then it is
- * blanked, even while the writer appends, unless its command still runs; a line that a full disk cut is ended by the next write and written again
- * under the same number. Commands wait in memory while nothing can be written, up to a limit; past it the oldest are
- * dropped. Nothing is opened before the first command.
+ * blanked, even while the writer appends, unless its command still runs; a line that a full disk cut is ended by the
+ * next write and written again under the same number. Commands wait in memory while nothing can be written, up to a
+ * limit; past it the oldest are dropped. Nothing is opened before the first command.
  *
  * A command may be recorded at its start: if its end never comes, because the process was killed, this record remains.
  * The line of its end is complete in itself, and refers to the other. Both are in one journal: when one is full,

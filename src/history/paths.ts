@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { eventsDir } from "../events/segments.ts";
 import type { Instance } from "../instance/paths.ts";
-import type { Settings } from "../settings/table.ts";
 import type { Retention } from "./retention.ts";
 
 export interface HistoryPlaces {
@@ -13,11 +12,13 @@ export interface HistoryPlaces {
   readonly events?: string;
 }
 
+interface RetentionSettings {
+  readonly history_days: number;
+  readonly history_bytes: number;
+}
+
 /** Limits of the history by its settings, which may change while a process runs. */
-export function retentionOf({
-  history_days,
-  history_bytes,
-}: Pick<Settings, "history_days" | "history_bytes">): Retention {
+export function retentionOf({ history_days, history_bytes }: RetentionSettings): Retention {
   return { days: history_days, bytes: history_bytes };
 }
 

@@ -113,8 +113,8 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
   };
   const wrong: ReadConfig = { kind: "wrong" };
   const reading = (): ReadConfig => readConfig(path, instance.configNamed);
-  const instead = "the defaults are used, or values that reveal, permit and delete less";
-  const read = instance.configNamed ? reading() : orElse(reading, wrong, instead);
+  const replacement = "the defaults are used, or values that reveal, permit and delete less";
+  const read = instance.configNamed ? reading() : orElse(reading, wrong, replacement);
   const config = read.kind === "text" ? read.config : null;
   const warnings = read.kind === "forbidden" ? [read.warning] : checkKeys(config, path, orElse);
   const given: Partial<Record<SettingName, unknown>> = {};
