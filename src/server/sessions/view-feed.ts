@@ -60,6 +60,8 @@ export class ViewFeed {
    */
   private hasReportedInput = false;
   private isAttached = false;
+  /** What the page has reported of itself, for the next process; null: nothing. */
+  private reported: { colors: TerminalColors | null; hasFocus: boolean | null } = { colors: null, hasFocus: null };
   /** Highest number that any process of the session has acknowledged. */
   private highestAcknowledged = 0;
   /** Pictures of the current process, and of its predecessors. */
@@ -117,11 +119,13 @@ export class ViewFeed {
   }
 
   focus(on: boolean): void {
+    this.reported.hasFocus = on;
     this.request("peer.focus", { on });
   }
 
   /** The page's terminal for programs; it also encodes keys in kitty's protocol. */
   colors(colors: TerminalColors): void {
+    this.reported.colors = colors;
     this.request("peer.colors", { ...colors, kitty: true });
   }
 
@@ -163,6 +167,9 @@ export class ViewFeed {
       connection.close();
       throw error;
     }
+    const { colors, hasFocus } = this.reported;
+    if (colors !== null) this.colors(colors);
+    if (hasFocus !== null) this.focus(hasFocus);
     for (const each of queued) {
       if ("key" in each) this.request("peer.command", each);
       else connection.sendBytes(messageTypes.input, encodeInput({ number: 0, bytes: Uint8Array.from(each.bytes) }));
