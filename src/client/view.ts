@@ -175,7 +175,7 @@ export class SessionView implements Disposable {
         return;
       }
       case "took":
-        acknowledge(this.input.took(message.n));
+        acknowledge(this.input.took(message));
         return;
       case "lost":
         giveUp(this.input.lost(message));

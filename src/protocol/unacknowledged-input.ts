@@ -29,27 +29,32 @@ export class UnacknowledgedInput<Extra extends object> {
 
   /** A connection begins: input that it has not taken must be sent over it. */
   opened({ took, record }: Pick<Extract<ViewMessage, { type: "opened" }>, "took" | "record">) {
-    const taken = this.took(took);
+    const taken = this.removeUpTo(took);
     const isOther = this.record !== null && record !== undefined && record !== this.record;
     this.record = record ?? this.record;
-    return { taken, lost: isOther ? this.took(this.sent) : [] };
+    return { taken, lost: isOther ? this.removeUpTo(this.sent) : [] };
   }
 
   /** Input up to this number has been acknowledged. @returns the removed pieces */
-  took(number: number): (NumberedInput & Extra)[] {
-    const count = this.waiting.findIndex((piece) => piece.number > number);
-    return this.waiting.splice(0, count < 0 ? this.waiting.length : count);
+  took({ n, record }: Omit<Extract<ViewMessage, { type: "took" }>, "type">): (NumberedInput & Extra)[] {
+    this.record = record ?? this.record;
+    return this.removeUpTo(n);
   }
 
   /** The session has another record, and does not know sent input up to this number. @returns the removed pieces */
   lost({ n, record }: Extract<ViewMessage, { type: "lost" }>): (NumberedInput & Extra)[] {
     this.record = record;
-    return this.took(n);
+    return this.removeUpTo(n);
   }
 
   /** Drops what was never sent. */
   dropUnsent(): void {
     this.waiting = this.waiting.filter(({ number }) => number <= this.sent);
     this.next = this.sent + 1;
+  }
+
+  private removeUpTo(number: number): (NumberedInput & Extra)[] {
+    const count = this.waiting.findIndex((piece) => piece.number > number);
+    return this.waiting.splice(0, count < 0 ? this.waiting.length : count);
   }
 }

@@ -69,7 +69,11 @@ const ViewMessageSchema = v.variant("type", [
       "of kitty's graphics protocol, whole ones: to keep, place (U=1) or delete an image",
     ),
   }),
-  v.object({ type: v.literal("took"), n: number }),
+  v.object({
+    type: v.literal("took"),
+    n: number,
+    record: optional(v.string(), "name of the session's input record, when it has changed"),
+  }),
   v.object({ type: v.literal("pong") }),
   v.object({
     type: v.literal("lost"),

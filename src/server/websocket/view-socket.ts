@@ -110,6 +110,7 @@ export class ViewSocket implements WebSocketEndpoint {
     const { pageKeys, ...keys } = await this.keys(prefix, true);
     const { info } = source;
     let isOpened = false;
+    let pageRecord: string | null = null;
     const feed = await ViewFeed.open(
       sources,
       source,
@@ -135,10 +136,11 @@ export class ViewSocket implements WebSocketEndpoint {
         settings: () => void this.reread(prefix, wantsKeys === true),
         alert: (text) => this.sendMessage({ type: "alert", text }),
         inputAcknowledged: (n, record) => {
-          if (isOpened) this.sendMessage({ type: "took", n });
+          const of = record === pageRecord ? {} : present({ record });
+          pageRecord = record;
+          if (isOpened) this.sendMessage({ type: "took", n, ...of });
           else {
             const { id, name } = info;
-            const of = present({ record });
             this.sendMessage({ type: "opened", session: id, name, access: context.access, took: n, ...of });
             if (wantsKeys === true && pageKeys !== undefined) this.sendMessage({ type: "keys", ...pageKeys });
           }

@@ -218,7 +218,7 @@ export class ViewSocket {
         this.sendMessage({ type: "shown", n: message.n });
         return;
       case "took":
-        this.input.took(message.n);
+        this.input.took(message);
         return;
       case "lost":
         this.reportLostInput(this.input.lost(message));

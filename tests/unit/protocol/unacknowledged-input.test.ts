@@ -16,7 +16,7 @@ function sent(record?: string): UnacknowledgedInput<object> {
 
 test("acknowledged pieces go, also by a new connection; the others wait", () => {
   const input = sent("first");
-  expect(numbers(input.took(1))).toEqual([1]);
+  expect(numbers(input.took({ n: 1 }))).toEqual([1]);
   const { taken, lost } = input.opened({ took: 2, record: "first" });
   expect([numbers(taken), numbers(lost), numbers(input.waiting)]).toEqual([[2], [], [3, 4]]);
 });
@@ -43,4 +43,12 @@ test("unsent input can be dropped, and its numbers are used again; too much is r
   expect(input.add(bytes, {})).toBe(true);
   expect(numbers(input.waiting)).toEqual([1, 2, 3, 4]);
   expect(input.add(new Uint8Array(MAX_WAITING), {})).toBe(false);
+});
+
+test("an acknowledgement names a restored session's record: input sent to it since is sent again", () => {
+  const input = sent("first");
+  expect(numbers(input.took({ n: 3, record: "second" }))).toEqual([1, 2, 3]);
+  input.sent = 4;
+  const { lost } = input.opened({ took: 3, record: "second" });
+  expect([numbers(lost), numbers(input.waiting)]).toEqual([[], [4]]);
 });
