@@ -72,8 +72,8 @@ export class ControlSocket {
     if (this.isRefused) return;
     try {
       const socket = new WebSocket(await this.server.socketUrl("ws/json"));
+      this.socket = socket;
       socket.addEventListener("open", () => {
-        this.socket = socket;
         this.isSilent = false;
         this.heartbeat.start();
         this.backoff.reset();
@@ -85,7 +85,8 @@ export class ControlSocket {
         this.receive(JSON.parse(String(data)));
       });
       socket.addEventListener("close", () => {
-        if (this.socket === socket || this.socket === null) this.disconnect("the connection to the server was lost");
+        // A stalled connection that was given up may close only after the next one has begun.
+        if (this.socket === socket) this.disconnect("the connection to the server was lost");
       });
     } catch (thrown) {
       if (thrown instanceof Refusal && (thrown.status === 401 || thrown.status === 403)) {
