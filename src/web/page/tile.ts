@@ -83,7 +83,9 @@ export class Tile {
       },
       mayPaste: (text) => port.mayPaste(text),
       clipboard: (text) => this.clipboard(text),
-      image: (file) => void pasteImage(file, port.control, this.terminal.activePane?.place.id ?? this.session),
+      // The text that the person types next follows the image's path.
+      image: (file) =>
+        this.holdInputUntil(pasteImage(file, port.control, this.terminal.activePane?.place.id ?? this.session)),
       unreadable: () => toast("The browser does not allow reading the clipboard here.", { kind: "error" }),
       bell: () => this.bell(),
       title: (title) => {
