@@ -409,6 +409,7 @@ export class LocalPane implements PlacedPane {
       get isInCopyMode() {
         return copyMode.isOn;
       },
+      isCaptured: false,
       isInaccessible: () => false,
       handlesMouse: false,
       copyModeKeys: { keys: "vi" },

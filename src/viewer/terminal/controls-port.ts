@@ -32,6 +32,7 @@ export interface ControlsPort {
     | "viewers"
     | "events"
     | "markedPane"
+    | "keyboard"
     | "layout"
     | "questions"
   >;

@@ -66,6 +66,8 @@ export interface PointerPort {
   readonly targets: MouseTargets;
   /** Whether this terminal shows copy mode instead of its only pane; copy mode then gets the reports. */
   readonly isInCopyMode: boolean;
+  /** Whether a caller has captured the keyboard, and with it the reports for programs. */
+  readonly isCaptured: boolean;
   /** Whether a pane belongs to another session that the person may not use. */
   isInaccessible(pane: string): boolean;
   /** Whether clicks, drags and the wheel have any effect besides reaching programs. */
@@ -283,7 +285,8 @@ export class Pointer {
 
   private typeInto(pane: string, bytes: Uint8Array): void {
     if (this.port.isInaccessible(pane)) return;
-    const typed = this.port.targets.sendTo(pane, bytes, this.isByAgent);
+    const { targets, isCaptured } = this.port;
+    const typed = isCaptured && !targets.isInCopyMode(pane) ? bytes : targets.sendTo(pane, bytes, this.isByAgent);
     if (typed === null) return;
     if (this.typedParts === null) this.port.sendInput(typed);
     else this.typedParts.push(typed);

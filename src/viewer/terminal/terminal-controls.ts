@@ -181,6 +181,9 @@ export class TerminalControls {
       get isInCopyMode() {
         return copyMode.isOn;
       },
+      get isCaptured() {
+        return port.session.keyboard.mode === "capture";
+      },
       get handlesMouse() {
         return port.mouse.isTaken;
       },

@@ -10,10 +10,12 @@ interface Scene {
   readonly isOn?: boolean;
   readonly isInCopyMode?: boolean;
   readonly top?: number;
+  /** For one of several panes: whether a caller has captured the keyboard. */
+  readonly isCaptured?: boolean;
 }
 
 /** One pane of 20 rows below panels, with a status line in the row after it. */
-function scene({ modes = {}, isOn: handlesMouse = false, isInCopyMode = false, top = 2 }: Scene = {}) {
+function scene({ modes = {}, isOn: handlesMouse = false, isInCopyMode = false, top = 2, isCaptured }: Scene = {}) {
   const did: string[] = [];
   const looked = Promise.withResolvers<void>();
   const inside = (row: number, col: number): boolean => row >= 0 && row < 20 && col >= 0 && col < 300;
@@ -25,12 +27,16 @@ function scene({ modes = {}, isOn: handlesMouse = false, isInCopyMode = false, t
       boxOf: () => ({ row: 0, col: 0, rows: 20, cols: 300 }),
       modesOf: () => ({ ...initialFrameModes, ...modes }),
       isInCopyMode: () => isInCopyMode,
-      sendTo: (_, bytes) => bytes,
+      sendTo(pane, bytes) {
+        if (isCaptured === undefined) return bytes;
+        did.push(`${pane} got ${Buffer.from(bytes).toString("latin1").slice(1)}`);
+        return null;
+      },
       select: (pane) => void did.push(`select ${pane}`),
       borderAt: () => null,
       drag: () => {},
     },
-    ...{ handlesMouse, isInCopyMode, top, isInaccessible: () => false, copyModeKeys: { keys: "vi" } },
+    ...{ handlesMouse, isInCopyMode, top, isCaptured: isCaptured === true, isInaccessible: () => false, copyModeKeys: { keys: "vi" } },
     statusAt: (row, col): StatusTarget | null =>
       row === top + 20 ? { kind: "window", index: col, active: false } : null,
     openCopyMode(input: CopyModeInput) {
@@ -52,6 +58,16 @@ function scene({ modes = {}, isOn: handlesMouse = false, isInCopyMode = false, t
 const asked = { mouse: 1003, mouseEncoding: 1006 } as const;
 
 describe("a program that requested the mouse", () => {
+  test("gets no report while a caller has captured the keyboard, except of copy mode", () => {
+    const report = "\x1b[<0;10;5M";
+    const free = scene({ modes: asked, isCaptured: false });
+    expect([free.place(report), free.did]).toEqual(["", ["@1 got [<0;10;3M"]]);
+    const captured = scene({ modes: asked, isCaptured: true });
+    expect([captured.place(report), captured.did]).toEqual(["\x1b[<0;10;3M", []]);
+    const copying = scene({ modes: asked, isCaptured: true, isInCopyMode: true });
+    expect([copying.place(report), copying.did]).toEqual(["", ["@1 got [<0;10;3M"]]);
+  });
+
   test.each([
     [1006, "\x1b[<0;10;5M", "\x1b[<0;10;3M"],
     [1015, "\x1b[32;10;5M", "\x1b[32;10;3M"],
