@@ -101,6 +101,18 @@ describe("in a session of several panes", () => {
     expect(await terminal.sees((text) => !text.includes("Key?"))).not.toContain(SECRET);
   });
 
+  test("a question for a secret ends with its pane", async () => {
+    await using the = await scene();
+    const pane = await the.split();
+    await the.wsh.enter(pane, "read -rs A");
+    await until("the password prompt", async () => (await the.state(pane)) === "password");
+    const asked = the.ask({ question: "Key?", kind: "secret" }, pane);
+    await the.terminal.sees(/Enter types it there/);
+    expect((await the.http.delete(`/sessions/${pane}/pane`)).status).toBe(200);
+    expect(await asked).toMatchObject({ state: "closed", decided_by: "secret_not_taken" });
+    expect(await the.list()).toEqual([]);
+  });
+
   test("a hand-over brings its pane into view; the answer has the state of that pane's program", async () => {
     await using the = await scene();
     const { terminal } = the;

@@ -241,10 +241,10 @@ export class Questions implements Answers {
     }
   }
 
-  /** A pane's program has ended, and with it any reader of a secret there. */
+  /** A pane's program has ended, and with it any reader of a secret there; one being typed reports its own end. */
   handleProgramEnd(pane: string): void {
     for (const entry of this.open.all)
-      if (entry.pane === pane && entry.question.kind === "secret")
+      if (entry.pane === pane && entry.question.kind === "secret" && entry !== this.completingQuestion)
         this.open.close(entry, secretNotTaken("the program that read the password has ended"));
   }
 
