@@ -185,8 +185,9 @@ export class ViewFeed {
   }
 
   private send(input: NumberedInput): void {
+    if (this.connection === null) return;
     this.highestSent = Math.max(this.highestSent, input.number);
-    this.connection?.sendBytes(messageTypes.input, encodeInput(input));
+    this.connection.sendBytes(messageTypes.input, encodeInput(input));
   }
 
   private receive(connection: Connection, message: WireMessage): void {

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import type { Attach } from "../../../src/protocol/attach.ts";
 import { encodeJsonMessage, MessageDecoder, messageJson, messageTypes } from "../../../src/protocol/messages.ts";
+import { decodeInput } from "../../../src/protocol/numbered-input.ts";
 import { VERSION } from "../../../src/protocol/version.ts";
 import { ViewFeed } from "../../../src/server/sessions/view-feed.ts";
 import type { Dial } from "../../../src/wire/connection.ts";
@@ -12,6 +13,7 @@ import { until } from "../../support/until.ts";
 class FakeProcess implements Dial {
   readonly called = "fake";
   readonly requests: { readonly op: string; readonly input: unknown }[] = [];
+  readonly typed: string[] = [];
   private events: WireEvents | null = null;
 
   async open(events: WireEvents) {
@@ -20,7 +22,11 @@ class FakeProcess implements Dial {
     queueMicrotask(() => this.send(messageTypes.hello, { wsh: 3, version: VERSION, role: "session" }));
     return {
       write: (bytes: Uint8Array) => {
-        for (const message of decoder.push(bytes)) if (message.type === messageTypes.request) this.answer(message);
+        for (const message of decoder.push(bytes)) {
+          if (message.type === messageTypes.request) this.answer(message);
+          const input = message.type === messageTypes.input ? decodeInput(message.payload) : null;
+          if (input !== null) this.typed.push(`${input.number} ${Buffer.from(input.bytes)}`);
+        }
         return bytes.length;
       },
       pause: () => {},
@@ -45,10 +51,16 @@ class FakeProcess implements Dial {
   }
 }
 
-test("colours and focus that the page has reported reach the process of the restored session", async () => {
+const info = { id: "@s1", name: "dev", pane_id: "@1" };
+
+/** A page's terminal at a process, and the process that serves the session after it. */
+async function scene(events: Partial<Parameters<typeof ViewFeed.open>[4]> = {}) {
   const [first, second] = [new FakeProcess(), new FakeProcess()];
-  const info = { id: "@s1", name: "dev", pane_id: "@1" };
-  const find = async () => ({ address: second, info });
+  const restored = Promise.withResolvers<void>();
+  const find = async () => {
+    await restored.promise;
+    return { address: second, info };
+  };
   const feed = await ViewFeed.open(
     { find, pane: () => new Promise<never>(() => {}) },
     { address: first, info },
@@ -64,8 +76,15 @@ test("colours and focus that the page has reported reach the process of the rest
       inputAcknowledged: () => {},
       inputLost: () => {},
       end: () => {},
+      ...events,
     },
   );
+  return { first, second, feed, restored: restored.resolve };
+}
+
+test("colours and focus that the page has reported reach the process of the restored session", async () => {
+  const { first, second, feed, restored } = await scene();
+  restored();
   const background = { r: 250, g: 250, b: 250 };
   feed.colors({ background });
   feed.focus(true);
@@ -77,5 +96,21 @@ test("colours and focus that the page has reported reach the process of the rest
     { op: "peer.colors", input: { background, kitty: true } },
     { op: "peer.focus", input: { on: false } },
   ]);
+  feed.close();
+});
+
+test("input typed after a crash reaches the restored session; only that sent before may be lost", async () => {
+  const lost: number[] = [];
+  const { first, second, feed, restored } = await scene({ inputLost: (n) => lost.push(n) });
+  first.send(messageTypes.event, { event: "took", n: 0, record: "first" });
+  feed.type({ number: 1, bytes: Buffer.from("sent") });
+  expect(first.typed).toEqual(["1 sent"]);
+  first.crash();
+  feed.type({ number: 2, bytes: Buffer.from("typed meanwhile") });
+  restored();
+  await until("the new process", () => second.requests.length > 0 || null);
+  second.send(messageTypes.event, { event: "took", n: 0, record: "second" });
+  await until("the input", () => second.typed.length > 0 || lost.length > 0 || null);
+  expect([lost, second.typed]).toEqual([[1], ["2 typed meanwhile"]]);
   feed.close();
 });
