@@ -3,6 +3,7 @@
 import type { OperationOutput } from "../../operations/table.ts";
 import { type Caller, callerLabel } from "../../protocol/caller.ts";
 import { defined, present } from "../../protocol/defined.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import type { KeyboardOwner } from "../../session/keyboard.ts";
 import type { Session } from "../../session/session.ts";
@@ -56,6 +57,11 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "input.mode": (session) => inputMode(session),
   "input.capture": (session, { lease_ms }, { caller }) => {
     session.requireRunning();
+    // The person's keys, perhaps a password, are for the program: no renewal takes them.
+    if (session.questions.handedOver !== null)
+      throw new WshError("input_captured", "a person has taken the program over and works there", {
+        hint: "Wait for the answer of the question that hands it over.",
+      });
     session.keyboard.capture(keyboardOwner(caller), lease_ms);
     return { ...inputMode(session), seq: session.keyboard.cursor(caller.id) };
   },
