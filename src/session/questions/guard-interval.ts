@@ -3,13 +3,13 @@
  * was cancelled, or was answered elsewhere. The program would receive the rest of an answer, or of a secret,
  * as input. So keys of that terminal are dropped until it pauses.
  */
+import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
+import { continuesTyping } from "./dialog.ts";
 
 /** Time since the last key at a dialog after which further keys no longer count as meant for it, in ms. */
 const TYPING_MS = 600;
 /** Pause after which keys go to the program again, in ms. */
 const PAUSE_MS = 300;
-const ESC = 0x1b;
-const CTRL_C = 0x03;
 
 export class GuardInterval {
   /** Time of each terminal's last key at the latest open dialog, in ms. */
@@ -37,8 +37,8 @@ export class GuardInterval {
       this.lateKeyAt.delete(viewer);
       return false;
     }
-    // Neither the mouse nor a dismissing key continues typing.
-    if (bytes[0] !== ESC && bytes[0] !== CTRL_C) this.lateKeyAt.set(viewer, now);
+    // A program may have the terminal write every key as an escape sequence.
+    if (decodeKeys(initialKeyState, bytes).events.some(continuesTyping)) this.lateKeyAt.set(viewer, now);
     return true;
   }
 

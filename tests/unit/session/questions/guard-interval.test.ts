@@ -86,11 +86,14 @@ test("input continued when a dialog closes by itself is discarded until a pause,
   questions.cancel("q");
   expect(await asked).toMatchObject({ decided_by: "cancelled" });
   expect(questions.type(2, new TextEncoder().encode("ls"), { rows: 24, cols: 80 })).toBe(false);
-  for (const typed of ["r", "e", "t", "\r"]) {
+  // Also the keys of a program that has all of them written as escape sequences.
+  for (const typed of ["r", "e", "\x1b[116u", "\x1b[101;1u", "\r"]) {
     clock.pass(250);
     expect(type(typed)).toBe(true);
   }
-  clock.pass(300);
+  clock.pass(299);
+  type("\x1b[<35;3;4M");
+  clock.pass(1);
   expect(type("ls\r")).toBe(false);
 });
 
