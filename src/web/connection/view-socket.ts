@@ -107,6 +107,11 @@ export class ViewSocket {
     call.then(answered, answered);
   }
 
+  /** Whether the session has not acknowledged all input yet: it would be lost with this view. */
+  get hasPendingInput(): boolean {
+    return !this.isClosed && this.input.waiting.length > 0;
+  }
+
   dropUnsentInput(): void {
     this.input.dropUnsent();
     this.events.inputPending(0);

@@ -1,7 +1,7 @@
 /**
  * One terminal on the page: a session, its connection and its element. Framework-free; components show its signals. A
- * hidden tile closes its connection after a while and reopens it when shown; with notifications on it stays connected,
- * since questions reach only connected clients.
+ * hidden tile closes its connection after a while, once its input has arrived, and reopens it when shown; with
+ * notifications on it stays connected, since questions reach only connected clients.
  */
 import { type Signal, signal } from "@preact/signals";
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -221,16 +221,21 @@ export class Tile {
   private readonly visibility = (): void => {
     if (this.hiddenTimer !== null) clearTimeout(this.hiddenTimer);
     this.hiddenTimer = null;
-    if (document.hidden) {
-      this.hiddenTimer = setTimeout(() => {
-        // Notifications reach this person, and the session counts only connected people as able to answer.
-        if (this.port.isReachable()) return;
-        this.view?.close();
-        this.view = null;
-      }, HIDDEN_MS);
-    } else if (this.view === null) this.connect();
+    if (document.hidden) this.hiddenTimer = setTimeout(() => this.closeHidden(), HIDDEN_MS);
+    else if (this.view === null) this.connect();
     else this.view.retry();
   };
+
+  private closeHidden(): void {
+    // Notifications reach this person, and the session counts only connected people as able to answer.
+    if (this.port.isReachable()) return;
+    if (this.view?.hasPendingInput === true) {
+      this.hiddenTimer = setTimeout(() => this.closeHidden(), HIDDEN_MS);
+      return;
+    }
+    this.view?.close();
+    this.view = null;
+  }
 
   private sendInput(bytes: Uint8Array): void {
     if (this.access.peek() === "observe" && this.state.peek() === "live") {
