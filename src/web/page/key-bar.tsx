@@ -16,10 +16,12 @@ const keyButtons: readonly (readonly [label: string, name: string, description: 
 ];
 
 export function KeyBar({ workspace }: { readonly workspace: Workspace }) {
-  const [held, setHeld] = useState({ ctrl: false, alt: false });
+  const [, setHeld] = useState({ ctrl: false, alt: false });
   const tile = workspace.active.value;
   if (tile === null || tile.access.value === "observe" || workspace.connection.value.state === "refused") return null;
   const { terminal } = tile;
+  // Each terminal has its own: another one may have become active.
+  const held = terminal.heldModifiers;
   const toggleModifier = (modifier: "ctrl" | "alt"): void => {
     terminal.heldModifiers = { ...terminal.heldModifiers, [modifier]: !terminal.heldModifiers[modifier] };
     setHeld({ ...terminal.heldModifiers });
