@@ -14,6 +14,7 @@ import {
   type TerminalColors,
 } from "../../protocol/attach.ts";
 import { type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.ts";
@@ -162,6 +163,8 @@ export class ViewFeed {
     });
     try {
       await connection.request("peer.attach", this.attach, this.context);
+      if (!this.isOver && this.connection === connection && connection.isClosed)
+        throw new WshError("session_unavailable", "the session process has ended");
     } catch (error) {
       if (this.connection === connection) this.connection = null;
       connection.close();
@@ -246,8 +249,9 @@ export class ViewFeed {
     this.sendUnacknowledged();
   }
 
+  /** A connection that is lost before it is attached fails `connect`, whose caller decides. */
   private connectionLost(connection: Connection): void {
-    if (this.isOver || this.connection !== connection) return;
+    if (this.isOver || this.connection !== connection || !this.isAttached) return;
     this.connection = null;
     void this.reconnect();
   }

@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/machine-prefix.ts";
 import { StreamEndSchema } from "../../protocol/control.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import type { WindowSubscription } from "../../protocol/window-stream.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
@@ -24,6 +25,7 @@ interface WindowFeedEvents {
 export class WindowFeed {
   private connection: Connection | null = null;
   private isOver = false;
+  private isSubscribed = false;
   private seq = 0;
 
   private constructor(
@@ -68,9 +70,13 @@ export class WindowFeed {
       return;
     }
     this.connection = connection;
+    this.isSubscribed = false;
     connection.listen({ message: (message) => this.receive(message), close: () => this.connectionLost(connection) });
     try {
       await connection.request("peer.window", { ...this.options, seq: this.seq }, this.context);
+      if (!this.isOver && this.connection === connection && connection.isClosed)
+        throw new WshError("session_unavailable", "the session process has ended");
+      this.isSubscribed = true;
     } catch (error) {
       this.connection = null;
       connection.close();
@@ -89,8 +95,9 @@ export class WindowFeed {
     }
   }
 
+  /** A connection that is lost before it is subscribed fails `connect`, whose caller decides. */
   private connectionLost(connection: Connection): void {
-    if (this.isOver || this.connection !== connection) return;
+    if (this.isOver || this.connection !== connection || !this.isSubscribed) return;
     this.connection = null;
     void this.reconnect();
   }

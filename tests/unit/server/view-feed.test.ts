@@ -1,6 +1,7 @@
 /** A page's terminal when another process serves its session: that process learns what the page has reported. */
 import { expect, test } from "bun:test";
 import type { Attach } from "../../../src/protocol/attach.ts";
+import { AGAIN_POLL_MS } from "../../../src/protocol/control.ts";
 import { encodeJsonMessage, MessageDecoder, messageJson, messageTypes } from "../../../src/protocol/messages.ts";
 import { decodeInput } from "../../../src/protocol/numbered-input.ts";
 import { VERSION } from "../../../src/protocol/version.ts";
@@ -14,10 +15,14 @@ class FakeProcess implements Dial {
   readonly called = "fake";
   readonly requests: { readonly op: string; readonly input: unknown }[] = [];
   readonly typed: string[] = [];
+  connections = 0;
+  /** Whether it crashes at the first request. */
+  crashes = false;
   private events: WireEvents | null = null;
 
   async open(events: WireEvents) {
     this.events = events;
+    this.connections++;
     const decoder = new MessageDecoder();
     queueMicrotask(() => this.send(messageTypes.hello, { wsh: 3, version: VERSION, role: "session" }));
     return {
@@ -47,6 +52,10 @@ class FakeProcess implements Dial {
   private answer(message: Parameters<typeof messageJson>[0]): void {
     const { id, op, input } = messageJson(message) as { id: number; op: string; input: unknown };
     this.requests.push({ op, input });
+    if (this.crashes) {
+      queueMicrotask(() => this.crash());
+      return;
+    }
     queueMicrotask(() => this.send(messageTypes.response, { id, result: {} }));
   }
 }
@@ -112,5 +121,19 @@ test("input typed after a crash reaches the restored session; only that sent bef
   second.send(messageTypes.event, { event: "took", n: 0, record: "second" });
   await until("the input", () => second.typed.length > 0 || lost.length > 0 || null);
   expect([lost, second.typed]).toEqual([[1], ["2 typed meanwhile"]]);
+  feed.close();
+});
+
+test("a process that crashes while the page attaches leaves one connection: that of the next process", async () => {
+  const { first, second, feed, restored } = await scene();
+  second.crashes = true;
+  restored();
+  first.crash();
+  await until("the crash", () => second.requests.length > 0 || null);
+  second.crashes = false;
+  await until("the next one", () => second.requests.length > 1 || null);
+  // Longer than the pause between two attempts.
+  await Bun.sleep(3 * AGAIN_POLL_MS);
+  expect([second.connections, second.requests.map(({ op }) => op)]).toEqual([2, ["peer.attach", "peer.attach"]]);
   feed.close();
 });
