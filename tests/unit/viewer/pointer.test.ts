@@ -36,7 +36,14 @@ function scene({ modes = {}, isOn: handlesMouse = false, isInCopyMode = false, t
       borderAt: () => null,
       drag: () => {},
     },
-    ...{ handlesMouse, isInCopyMode, top, isCaptured: isCaptured === true, isInaccessible: () => false, copyModeKeys: { keys: "vi" } },
+    ...{
+      handlesMouse,
+      isInCopyMode,
+      top,
+      isCaptured: isCaptured === true,
+      isInaccessible: () => false,
+      copyModeKeys: { keys: "vi" },
+    },
     statusAt: (row, col): StatusTarget | null =>
       row === top + 20 ? { kind: "window", index: col, active: false } : null,
     openCopyMode(input: CopyModeInput) {
