@@ -308,6 +308,7 @@ async function assemble(
     audit: options.audit,
     eventConsumers: options.eventConsumers,
   });
+  arrangement.events.on("paneEnded", ({ pane }) => session.questions.handleProgramEnd(pane));
   arrangement.events.on("processLost", (pane) => {
     const recovered = import("./panes/recover-guest.ts").then((code) =>
       code.recoverLostGuest(sessionProcess, pane, keeperPort),

@@ -106,7 +106,6 @@ export class SessionProcess implements SessionParts, ServedSession {
     arrangement.events.on("changed", ({ before, after }) => this.linkWindows(before, after));
     arrangement.events.on("copied", (copied) => session.buffers.storeCopy(copied));
     arrangement.events.on("paneEnded", ({ pane, isKept }) => {
-      session.questions.handleProgramEnd(pane);
       if (isKept || this.localPanes.has(pane)) return;
       void releasePane(this.instance, this.processId, this.sessionNumber, paneNumber(pane)).catch(() => {});
     });
