@@ -8,7 +8,7 @@ import type { OperationInput, OperationName, OperationOutput } from "../operatio
 import { intervals } from "../platform/intervals.ts";
 import { defined } from "../protocol/defined.ts";
 import { isRefusal, WshError } from "../protocol/errors.ts";
-import { type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
+import { type DialedProcess, type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../protocol/messages.ts";
 import { ASKING_HEADER, REQUEST_HEADER } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
@@ -168,12 +168,12 @@ export class HttpLink implements Link, CallTransport {
     void this.fetch(base, "/link/call", init).catch(() => {});
   }
 
-  dial(target: string): Dial {
+  dial(target: string, process: DialedProcess = "session"): Dial {
     const called = `${this.machine}/${target}`;
     return {
       called,
       open: async (events) => {
-        const path = `/link/stream?target=${encodeURIComponent(target)}`;
+        const path = `/link/stream?${new URLSearchParams({ target, process })}`;
         const again = this.transport.base !== null;
         try {
           const base = await this.ready();

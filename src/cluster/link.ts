@@ -7,7 +7,7 @@
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 import type { Access, Caller } from "../protocol/caller.ts";
 import { defined, present } from "../protocol/defined.ts";
-import type { LinkHello, MachineHealth } from "../protocol/machines.ts";
+import type { DialedProcess, LinkHello, MachineHealth } from "../protocol/machines.ts";
 import { agentOfCaller } from "../protocol/owner.ts";
 import { shareOf } from "../protocol/shares.ts";
 import type { Dial } from "../wire/connection.ts";
@@ -82,8 +82,12 @@ export interface Link {
     input: OperationInput<N>,
     options: LinkCallOptions,
   ): Promise<OperationOutput<N>>;
-  /** A dial to the socket of the target's process on that machine. Opening it connects the link if necessary. */
-  dial(target: string): Dial;
+  /**
+   * A dial to the socket of a process on that machine. Opening it connects the link if necessary.
+   * @param process of a pane whose process is not its session's, which of them; a server of an earlier version connects
+   * to the session's
+   */
+  dial(target: string, process?: DialedProcess): Dial;
   /**
    * Events of the sessions there, until disposed of or disconnected.
    * @throws WshError machine_unreachable and others

@@ -1,7 +1,7 @@
 /** Messages of a fleet's machines: heartbeats, headers of requests, messages of a stream (docs/machines.md). Pure. */
 import * as v from "valibot";
 import { integerFrom } from "./fields.ts";
-import { LinkNoteSchema, ToldTimeSchema } from "./machines.ts";
+import { DialedProcessSchema, LinkNoteSchema, ToldTimeSchema } from "./machines.ts";
 
 /** Largest piece of an answer, in bytes: below a NATS server's usual limit of 1 MB with its headers. */
 export const PART_BYTES = 512 * 1024;
@@ -51,6 +51,7 @@ export type Beat = v.InferOutput<typeof BeatSchema>;
 /** Opens a stream; bytes of the session's socket and notes follow. */
 const StreamOpenSchema = v.object({
   target: v.pipe(v.string(), v.maxLength(256)),
+  process: v.optional(DialedProcessSchema),
   caller: v.pipe(v.string(), v.maxLength(256)),
 });
 type StreamOpen = v.InferOutput<typeof StreamOpenSchema>;

@@ -168,6 +168,13 @@ export type LinkHello = v.InferOutput<typeof LinkHelloSchema>;
  * to the other end, `open` reports that the socket is connected, `error` why it is not, `ping` asks whether the other
  * end is present. Binary messages are the socket's bytes.
  */
+/**
+ * To which process of a pane's session a stream connects: that of the session, which has its layout, or that which runs
+ * the pane. They differ after the pane has moved to another session.
+ */
+export const DialedProcessSchema = v.picklist(["session", "pane"]);
+export type DialedProcess = v.InferOutput<typeof DialedProcessSchema>;
+
 export const LinkNoteSchema = v.union([
   v.object({ credit: integerFrom(1) }),
   v.object({ open: v.literal(true) }),

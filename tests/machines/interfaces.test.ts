@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { call, McpInstance } from "../support/mcp-instance.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { TestView } from "../support/view.ts";
 import { TestSocket } from "../support/websocket.ts";
@@ -258,6 +259,34 @@ test("the history of all machines is one, by time, and reports a machine that do
   expect(await local.ok("history", "delete", "needle", "--server", "m1", "--yes")).toBe("Deleted 1 command.\n");
   expect(found((await json("/history?query=needle&all_machines=true")).body)).toEqual([all[0] ?? "", all[2] ?? ""]);
   expect((await local.run("history", "delete", "needle", "--all-machines", "--yes")).code).toBe(2);
+});
+
+test("a pane that has moved to another session there is used from here as there", async () => {
+  await remote.session("keeps", "--", "cat");
+  await remote.session("gives", "--", "sh", "-c", "echo begun; exec cat");
+  const pane = JSON.parse(await remote.ok("pane", "list", "gives", "--json"))[0].id;
+  await remote.ok("window", "move", "gives:0", "keeps");
+  await local.ok("send", `m1/${pane}`, "moved-1", "--enter");
+  await until("it is typed", async () => (await local.ok("screen", `m1/${pane}`)).includes("moved-1"));
+
+  // The session's only pane: it is meant by the session's name.
+  const other = JSON.parse(await remote.ok("pane", "list", "keeps", "--json")).find(
+    ({ id }: { id: string }) => id !== pane,
+  );
+  await remote.ok("pane", "close", other.id);
+  expect(await local.ok("screen", "m1/keeps")).toContain("moved-1");
+  const raw = socketAt("/sessions/m1%2Fkeeps/ws/raw?snapshot=1");
+  await raw.wait("its screen", () => raw.text.includes("moved-1"));
+  raw.socket.close();
+  const stream = socketAt("/sessions/m1%2Fkeeps/ws/json");
+  await stream.opened;
+  expect(JSON.stringify(await stream.call("get_screen", {}))).toContain("moved-1");
+  stream.socket.close();
+  await using attached = await EmulatorTerminal.attach(local, `m1/${pane}`, { seen: "moved-1", rows: 24, cols: 100 });
+  // Its session, not the pane alone.
+  await remote.ok("split", "keeps", "--", "sh", "-c", "echo beside; exec cat");
+  await attached.sees("beside");
+  await remote.ok("kill", "keeps");
 });
 
 test("a read-only caller adds no machine", async () => {

@@ -32,7 +32,9 @@ export async function attachRemote(
     ...options,
     name: `${hostName}/${info === null ? target : info.name.slice(machine.length + 1)}`,
     session: null,
-    socket: link.dial(target),
+    // Like here, a window or pane stands for its session: its own dial would show it alone, and cannot show a pane that
+    // another process runs.
+    socket: link.dial(id),
     remote: {
       machine: hostName,
       redial: async (switched) => link.dial(switched === null ? id : sessionId(switched)),

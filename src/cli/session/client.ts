@@ -21,7 +21,7 @@ import { mayRunElsewhere, requirePane, type SessionInfo } from "../../protocol/s
 import type { SessionEntry } from "../../registry/directories.ts";
 import { processState } from "../../registry/liveness.ts";
 import { cleanStale, findSession } from "../../registry/registry.ts";
-import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
+import { Connection, type ConnectionEvents, type Dial } from "../../wire/connection.ts";
 import { type PaneProcess, PaneProcessSchema } from "../../wire/pane-process.ts";
 import { grantSocket } from "../grant/sandbox-client.ts";
 import { settingsOf } from "../instance.ts";
@@ -332,17 +332,17 @@ async function linkTo(instance: Instance, machine: string): Promise<Link> {
 }
 
 function addressAtLink(link: Link, target: string): SessionAddress {
-  const open = async (there: string, events: ConnectionEvents): OpenedConnection => {
+  const open = async (dial: Dial, events: ConnectionEvents): OpenedConnection => {
     const { openRemote } = await import("../../cluster/remote-connection.ts");
-    return openRemote(link, link.dial(there), events);
+    return openRemote(link, dial, events);
   };
   return {
     label: target,
     processId: null,
-    openSession: (events) => open(target, events),
+    openSession: (events) => open(link.dial(target), events),
     // The path is the other machine's: that machine finds the pane's owner.
     isSameProcess: () => false,
-    pane: ({ pane }, events) => open(pane, events),
+    pane: ({ pane }, events) => open(link.dial(pane, "pane"), events),
     failure: (thrown) => WshError.from(thrown),
   };
 }

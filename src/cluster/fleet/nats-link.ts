@@ -9,7 +9,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { headerNames } from "../../protocol/fleet-messages.ts";
 import { requestSubject, serviceSubject } from "../../protocol/fleet-subjects.ts";
-import type { LinkHello } from "../../protocol/machines.ts";
+import type { DialedProcess, LinkHello } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { Dial } from "../../wire/connection.ts";
@@ -154,11 +154,15 @@ export class NatsLink implements Link, CallTransport {
     return troubleOf(this.machine, "unreachable", this.parts.connection.error);
   }
 
-  dial(target: string): Dial {
+  dial(target: string, process: DialedProcess = "session"): Dial {
     const { machine, parts } = this;
     const open = (boot: string, events: WireEvents): Promise<Carrier> => {
       const access = roleAccess(parts.connection.identity);
-      return openStreamOver((pipe) => streamPipe(parts, { machine, access, boot, target }, pipe), machine, events);
+      return openStreamOver(
+        (pipe) => streamPipe(parts, { machine, access, boot, target, process }, pipe),
+        machine,
+        events,
+      );
     };
     return {
       called: `${machine}/${target}`,

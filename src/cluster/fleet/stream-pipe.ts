@@ -11,6 +11,7 @@ import {
   type StreamMessage,
 } from "../../protocol/fleet-messages.ts";
 import { downSubject, newStreamName, upSubject } from "../../protocol/fleet-subjects.ts";
+import type { DialedProcess } from "../../protocol/machines.ts";
 import type { Pipe, PipeEvents } from "../stream.ts";
 import type { FleetConnection } from "./connection.ts";
 import type { FleetRequests } from "./requests.ts";
@@ -21,6 +22,7 @@ interface StreamTo {
   /** The machine's incarnation; another one refuses. */
   readonly boot: string;
   readonly target: string;
+  readonly process: DialedProcess;
 }
 
 export interface StreamParts {
@@ -32,7 +34,7 @@ export interface StreamParts {
 
 export function streamPipe(
   { connection, requests, streams }: StreamParts,
-  { machine, access, boot, target }: StreamTo,
+  { machine, access, boot, target, process }: StreamTo,
   { received, connectionLost }: PipeEvents,
 ): Pipe {
   const { user } = connection.identity;
@@ -72,7 +74,7 @@ export function streamPipe(
     else if (message.kind === "bytes") received(new Uint8Array(message.bytes));
   });
   streams.set(closePipe, machine);
-  const opening = encodeStreamMessage({ kind: "open", open: { target, caller: "stream" } }, sequence++);
+  const opening = encodeStreamMessage({ kind: "open", open: { target, process, caller: "stream" } }, sequence++);
   // Not before the owner has received the pipe.
   queueMicrotask(() => {
     if (!isOver && !requests.announce(machine, requestSubject, opening, headers, closePipe)) closePipe();

@@ -164,6 +164,7 @@ export const otherPaths: Fields = {
   ),
   "/link/stream": socket("linkStream", "the socket of a session process, for another machine", [
     query("target", "the session, window or pane", string, true),
+    query("process", "`pane`: of the process that runs the target's pane, not of its session's", string),
     ticket,
   ]),
   "/mcp": route(

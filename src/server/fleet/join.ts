@@ -68,7 +68,7 @@ export function joinFleet(
     callerWaits: (asking) => end.leases.renew(asking),
     recordRefusal: (operation, context, code) => end.recordRefusal(operation, context, code),
     cancel: (key) => end.cancel(key),
-    openStream: (target, context) => end.openStream(target, context),
+    openStream: (target, process, context) => end.openStream(target, process, context),
   });
   return {
     isMachine: true,

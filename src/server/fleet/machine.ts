@@ -18,6 +18,7 @@ import {
   serviceSubject,
   streamsTo,
 } from "../../protocol/fleet-subjects.ts";
+import type { DialedProcess } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { ASKING_HEADER } from "../../protocol/requests.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
@@ -49,7 +50,7 @@ interface FleetMachineOptions {
   readonly cancel: FleetRequestsOptions["cancel"];
   /** A caller with a pending request is still waiting. */
   readonly callerWaits: (askerId: string) => void;
-  readonly openStream: (target: string, context: CallContext) => Promise<SessionRelay>;
+  readonly openStream: (target: string, process: DialedProcess, context: CallContext) => Promise<SessionRelay>;
   readonly log: (text: string, details: Readonly<Record<string, unknown>>) => void;
 }
 

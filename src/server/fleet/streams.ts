@@ -13,6 +13,7 @@ import {
   type StreamMessage,
 } from "../../protocol/fleet-messages.ts";
 import { downSubject, isInbox, parseUpSubject, type StreamSubject } from "../../protocol/fleet-subjects.ts";
+import type { DialedProcess } from "../../protocol/machines.ts";
 import type { RelayPeer, SessionRelay } from "../machines/session-relay.ts";
 import { memberContext } from "./requests.ts";
 
@@ -22,7 +23,7 @@ const SILENCE_MS = 3 * intervals.peerPing + 1_000;
 interface FleetStreamsOptions {
   readonly connection: FleetConnection;
   readonly boot: string;
-  readonly openStream: (target: string, context: CallContext) => Promise<SessionRelay>;
+  readonly openStream: (target: string, process: DialedProcess, context: CallContext) => Promise<SessionRelay>;
 }
 
 export class FleetStreams {
@@ -50,9 +51,9 @@ export class FleetStreams {
       if (!isInbox(message.reply, recipient.user, recipient.machine)) return;
       const incoming = new IncomingStream(connection, recipient, () => this.open.delete(key));
       this.open.set(key, incoming);
-      void incoming.begin(
-        this.options.openStream(decoded.message.open.target, memberContext(recipient, new AbortController().signal)),
-      );
+      const { target, process = "session" } = decoded.message.open;
+      const context = memberContext(recipient, new AbortController().signal);
+      void incoming.begin(this.options.openStream(target, process, context));
     } else if (decoded.message.kind !== "close") {
       // From before this server's start, or already ended: its other end is notified.
       connection.publish(downSubject(recipient), encodeStreamMessage({ kind: "close" }, 0));

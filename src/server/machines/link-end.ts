@@ -12,7 +12,7 @@ import { findOperation } from "../../operations/table.ts";
 import { actingAt, type Caller } from "../../protocol/caller.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { LinkCallSchema, localMachine } from "../../protocol/machines.ts";
+import { type DialedProcess, LinkCallSchema, localMachine } from "../../protocol/machines.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { askedBy, RequestMeta } from "../../protocol/requests.ts";
 import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
@@ -21,6 +21,7 @@ import { type Carrier, Wire, type WireEvents } from "../../wire/socket.ts";
 import { findOrShow } from "../operations/find-or-show.ts";
 import type { IdempotentCalls } from "../operations/idempotent-calls.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
+import type { SessionProxy } from "../sessions/session-proxy.ts";
 import { Leases } from "./leases.ts";
 import type { RemoteCalls } from "./remote-calls.ts";
 import { type RelayOptions, SessionRelay } from "./session-relay.ts";
@@ -137,15 +138,20 @@ export class LinkEnd {
   }
 
   /**
-   * The socket of a session, for a peer that is provided later. @throws WshError session_not_found,
-   * resource_limit_reached
+   * The socket of a session, or of the process that runs a pane of it, for a peer that is provided later.
+   * @throws WshError session_not_found, pane_not_found, access_denied, resource_limit_reached
    */
-  async openStream(target: string, context: CallContext): Promise<SessionRelay> {
+  async openStream(target: string, process: DialedProcess, context: CallContext): Promise<SessionRelay> {
+    const { proxies } = this.options;
     const began = performance.now();
-    let proxy: Awaited<ReturnType<typeof findOrShow>> | null = null;
+    let proxy: SessionProxy | null = null;
+    let owner: SessionProxy | null = null;
     let failure: WshError | null = null;
     try {
-      proxy = await findOrShow(this.options.proxies, context, target);
+      proxy = await findOrShow(proxies, context, target);
+      owner = process === "session" ? proxy : (await proxies.ownerOf(proxy, target)).owner;
+      // Its first message describes the session that it was started for.
+      if (owner !== proxy) requireAllSessions(context, `the stream of another session's process`);
     } catch (thrown) {
       failure = WshError.from(thrown);
     }
@@ -157,15 +163,16 @@ export class LinkEnd {
       ms: performance.now() - began,
       ...(proxy === null ? {} : { reached: proxy.info }),
     });
-    if (proxy === null) throw failure ?? new WshError("session_not_found", "no session");
+    if (failure !== null) throw failure;
+    if (proxy === null || owner === null) throw new WshError("session_not_found", "no session");
     // A session process of an earlier version treats calls by keys there as this account's.
-    if (!isUnlimited(context) && proxy.version !== VERSION) {
+    if (!isUnlimited(context) && owner.version !== VERSION) {
       throw new WshError(
         "version_mismatch",
-        `session '${proxy.info.name}' runs wsh ${proxy.version}: this token can call it only`,
+        `session '${proxy.info.name}' runs wsh ${owner.version}: this token can call it only`,
       );
     }
-    const { socket } = proxy.entry;
+    const { socket } = owner.entry;
     const isPane = addressesPane(target);
     return this.relay(context, (events) => Wire.connect(socket, events), isPane ? { target } : {});
   }
@@ -173,9 +180,9 @@ export class LinkEnd {
   /**
    * The socket of a session on a machine that this server reaches. @throws WshError machine_not_found, access_denied
    */
-  forwardStream(machine: string, target: string, context: CallContext): SessionRelay {
+  forwardStream(machine: string, target: string, process: DialedProcess, context: CallContext): SessionRelay {
     requireAllSessions(context, "a stream of another machine");
-    const { open } = this.options.machines.link(machine).dial(target);
+    const { open } = this.options.machines.link(machine).dial(target, process);
     return this.relay(context, open, { isPassedOn: true });
   }
 

@@ -86,11 +86,12 @@ export class LinkRoutes {
     const { linkEnd, sockets } = this.options;
     return upgrade(c, sockets, async () => {
       const { target = "", machine } = c.req.query();
+      const process = c.req.query("process") === "pane" ? "pane" : "session";
       const context = contextOf(c);
       try {
         return machine === undefined
-          ? await linkEnd.openStream(target, context)
-          : linkEnd.forwardStream(machine, target, context);
+          ? await linkEnd.openStream(target, process, context)
+          : linkEnd.forwardStream(machine, target, process, context);
       } catch (thrown) {
         return new FailedStream(WshError.from(thrown));
       }

@@ -8,6 +8,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress } from "../../protocol/machines.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";
+import { mayRunElsewhere } from "../../protocol/session.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { CONTEXT } from "../sessions/session-proxy.ts";
 import type { StreamedPane, StreamedSession, StreamedSessions } from "../sessions/streamed-session.ts";
@@ -54,13 +55,14 @@ export class SessionsEverywhere implements StreamedSessions {
       const { info } = hello;
       if (info === undefined) throw new WshError("session_unavailable", `session '${target}' is being started`);
       const named = addressedSession(machine, info);
-      const isMany = info.windows.flatMap(({ panes }) => panes).length > 1;
-      if (!isMany || !wantsPane) {
+      const isOneOfMany = info.windows.flatMap(({ panes }) => panes).length > 1;
+      const isPart = isOneOfMany || mayRunElsewhere(info, Number(info.id.slice(2)));
+      if (!isPart || !wantsPane) {
         return { address: link.dial(info.id), info: named, target: info.pane_id, isPart: false };
       }
       const { pane } = v.parse(ResolvedSchema, await connection.request("peer.resolve", {}, { ...CONTEXT, target }));
       return {
-        address: link.dial(pane),
+        address: link.dial(pane, "pane"),
         info: { ...named, pane_id: `${machine}/${pane}` },
         target: pane,
         isPart: true,

@@ -22,9 +22,9 @@ export async function askThrough(
 }
 
 /** @param isPart whether calls name it: its session has other panes, or another process runs it */
-export function paneIn(owner: SessionProxy, address: string, pane: string, isPart: boolean): StreamedPane {
+export function paneIn(owner: SessionProxy, pane: string, isPart: boolean): StreamedPane {
   return {
-    address,
+    address: owner.address,
     target: pane,
     isPart,
     // The name at the time of the call.

@@ -157,16 +157,23 @@ export class SessionProxies {
    * @throws WshError pane_not_found, session_unavailable
    */
   async paneOf(proxy: SessionProxy, target?: string): Promise<StreamedPane> {
-    const { address } = proxy;
+    const { owner, pane } = await this.ownerOf(proxy, target);
+    // Calls to another process name the pane.
+    return paneIn(owner, pane, proxy.hasManyPanes || owner !== proxy);
+  }
+
+  /** The process that runs the pane. @param target and errors as in paneOf */
+  async ownerOf(
+    proxy: SessionProxy,
+    target?: string,
+  ): Promise<{ readonly owner: SessionProxy; readonly pane: string }> {
     // A new pane may not be in the info yet.
     if (!proxy.hasManyPanes && proxy.isOutdated) await this.infoOf(proxy);
     if (!proxy.hasManyPanes && !mayRunElsewhere(proxy.info, proxy.entry.id))
-      return paneIn(proxy, address, proxy.info.pane_id, false);
+      return { owner: proxy, pane: proxy.info.pane_id };
     const context = target === undefined ? CONTEXT : { ...CONTEXT, target };
     const { pane, socket } = v.parse(PaneProcessSchema, await proxy.request("peer.resolve", {}, context));
-    const owner = socket === address ? proxy : await this.proxyAt(socket);
-    // Calls to another process name the pane.
-    return paneIn(owner, socket, pane, proxy.hasManyPanes || owner !== proxy);
+    return { owner: socket === proxy.address ? proxy : await this.proxyAt(socket), pane };
   }
 
   /** The process at a socket of this instance. @throws WshError session_unavailable */
