@@ -210,12 +210,22 @@ export class SessionClient implements Disposable {
     });
   }
 
-  /** Opens new connections to the same process; events of the old ones have ended. */
+  /**
+   * Opens new connections to the same processes; events of the old ones have ended. Its name may be another session's
+   * by now, which would carry out the repeated request.
+   */
   private async reopen(): Promise<void> {
-    const { remote } = this;
-    if (remote === null) return;
+    const { remote, machine, info, target, pane } = this;
+    if (remote === null || machine === null) return;
     this[Symbol.dispose]();
-    const next = await SessionClient.connect(addressAtLink(remote, this.target), this.target, {});
+    const isPane = parseTarget(target).kind === "pane";
+    const place = isPane || info === null ? target : info.id.slice(machine.length + 1);
+    const address = addressAtLink(remote, place);
+    const next = await SessionClient.connect(address, info === null ? target : pane, {}).catch((thrown) => {
+      if (isPane || WshError.from(thrown).code !== "pane_not_found") throw thrown;
+      // A request to the session does not need the pane.
+      return SessionClient.connect(address, place, {}, true);
+    });
     this.connection = next.connection;
     this.sessionConnection = next.sessionConnection;
   }
