@@ -79,6 +79,7 @@ export class Connection {
   private nextId = 1;
   private helloWaiter: PromiseWithResolvers<Hello> | null = Promise.withResolvers<Hello>();
   private closed = false;
+  private cut = false;
 
   private constructor(
     /** The socket's path; for a session on another machine its name. */
@@ -144,6 +145,11 @@ export class Connection {
 
   get isClosed(): boolean {
     return this.closed;
+  }
+
+  /** Whether the connection to another machine was lost: the process there has not ended it. */
+  get isCut(): boolean {
+    return this.cut;
   }
 
   /** @throws the session process's error, session_unavailable when the connection ends first, or cancelled */
@@ -244,6 +250,7 @@ export class Connection {
   private lost(isCut = false): void {
     if (this.closed) return;
     this.closed = true;
+    this.cut = isCut;
     this.outbox.clear();
     // The session process has died, and only its socket remains.
     this.helloWaiter?.reject(

@@ -206,6 +206,7 @@ export class SessionClient implements Disposable {
     const { askOverStream } = await import("./remote-request.ts");
     return askOverStream(remote, { operation, target: this.target, input, signal }, ask, {
       isLost: () => this.connection.isClosed || this.sessionConnection.isClosed,
+      isCut: () => this.connection.isCut || this.sessionConnection.isCut,
       reopen: () => this.reopen(),
     });
   }

@@ -49,6 +49,8 @@ interface StreamAsk {
 /** The connection to a session of another machine. */
 interface RequestTransport {
   isLost(): boolean;
+  /** Whether it was lost on the way, not ended by the session's process. */
+  isCut(): boolean;
   /** Opens it again. @throws WshError */
   reopen(): Promise<void>;
 }
@@ -92,7 +94,7 @@ export async function askOverStream(
  * errors of `ask`
  */
 async function overTransport<T>(transport: RequestTransport, ask: () => Promise<T>): Promise<T> {
-  if (transport.isLost()) await transport.reopen().catch(isGone);
+  if (transport.isLost()) await transport.reopen().catch((thrown) => throwGone(thrown, transport));
   try {
     return await ask();
   } catch (thrown) {
@@ -117,9 +119,12 @@ export function throwLost(machine: string, thrown: unknown, transport: Pick<Requ
   });
 }
 
-/** A request to an ended session has ended with it. */
-function isGone(thrown: unknown): never {
-  if (WshError.from(thrown).code !== "session_not_found") throw thrown;
+/**
+ * A request to a session whose process has ended the connection has ended with it. After a lost connection, the session
+ * may have carried it out before it ended.
+ */
+function throwGone(thrown: unknown, transport: Pick<RequestTransport, "isCut">): never {
+  if (WshError.from(thrown).code !== "session_not_found" || transport.isCut()) throw thrown;
   throw new WshError("session_unavailable", WshError.from(thrown).message, {}, { cause: thrown });
 }
 
