@@ -2,21 +2,18 @@
 import type { Instance } from "../../instance/paths.ts";
 import { type Concealment, concealmentOf } from "../../protocol/concealed.ts";
 import { sessionId } from "../../protocol/names.ts";
-import { agentOfCaller } from "../../protocol/owner.ts";
+import { agentOfCaller, type Owner } from "../../protocol/owner.ts";
 import { settingsOf } from "../instance.ts";
 import { cliCaller } from "./client.ts";
 
 /** @returns null for a person, or for an agent with a person's full permission */
 export async function localConcealment(instance: Instance): Promise<Concealment | null> {
-  if (agentOfCaller(cliCaller) === null) return null;
-  const [{ concealedFrom }, { rememberedPrivate }, { findAll }, { values }] = await Promise.all([
-    import("../../secrets/allowed-agents.ts"),
+  const agent = await concealedAgent(instance);
+  if (agent === null) return null;
+  const [{ rememberedPrivate }, { findAll }] = await Promise.all([
     import("../../secrets/private-sessions.ts"),
     import("./session-list.ts"),
-    settingsOf(instance),
   ]);
-  const agent = concealedFrom(instance, values, cliCaller);
-  if (agent === null) return null;
   const all = await findAll(instance);
   const { hidden, ownSessions } = concealmentOf(
     all.flatMap((each) => ("info" in each ? each.info : [])),
@@ -27,4 +24,14 @@ export async function localConcealment(instance: Instance): Promise<Concealment 
     "info" in each || each.entry.session === null ? [] : sessionId(each.entry.session),
   );
   return { hidden: new Set([...hidden, ...silent]), ownSessions };
+}
+
+/** The AI agent above this command that may learn only the names of private sessions; null: the caller may learn more. */
+export async function concealedAgent(instance: Instance): Promise<Owner | null> {
+  if (agentOfCaller(cliCaller) === null) return null;
+  const [{ concealedFrom }, { values }] = await Promise.all([
+    import("../../secrets/allowed-agents.ts"),
+    settingsOf(instance),
+  ]);
+  return concealedFrom(instance, values, cliCaller);
 }

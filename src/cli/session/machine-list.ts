@@ -10,12 +10,15 @@ import type { Link } from "../../cluster/link.ts";
 import { addressedSession } from "../../cluster/machine-prefix.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { startServer } from "../../launch/server.ts";
+import { asSeenBy, isConcealedFrom } from "../../protocol/concealed.ts";
 import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { fleetAddress, isAddress, type ServerEntry, ServerEntrySchema } from "../../protocol/machines.ts";
+import { agentOfCaller } from "../../protocol/owner.ts";
 import { countsOf, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { cliCaller } from "./client.ts";
+import { concealedAgent } from "./concealed.ts";
 import { machinesOf } from "./machines.ts";
 
 /** Longest wait for a machine when no person is asked, in ms: a login by ssh and a server's start. */
@@ -108,19 +111,23 @@ async function askMachine(instance: Instance, link: Link): Promise<MachineSessio
   );
   const request = link.call("sessions.list", { all: true, server: "local" }, { caller: cliCaller }).then(
     (sessions) => {
-      writeLastKnown(instance, machine, sessions);
+      // An AI agent's answer lacks what others may know of private sessions.
+      const isComplete = agentOfCaller(cliCaller) === null || !sessions.some(isConcealedFrom);
+      if (isComplete) writeLastKnown(instance, machine, sessions);
       return { machine, sessions: sessions.map((each) => addressedSession(machine, each)), error: null };
     },
     (thrown) => lastKnownSessions(instance, machine, WshError.from(thrown)),
   );
-  return orUntil<MachineSessions>(request, patience, () => lastKnownSessions(instance, machine, timeoutError));
+  const answer = await orUntil<MachineSessions | null>(request, patience, () => null);
+  return answer ?? lastKnownSessions(instance, machine, timeoutError);
 }
 
-/** A machine that does not answer keeps its sessions in every list. */
-function lastKnownSessions(instance: Instance, machine: string, error: WshError): MachineSessions {
+/** A machine that does not answer keeps its sessions in every list, of which an AI agent sees what it may. */
+async function lastKnownSessions(instance: Instance, machine: string, error: WshError): Promise<MachineSessions> {
   const last = readLastKnown(instance, machine);
+  const agent = last === null ? null : await concealedAgent(instance);
   const sessions = (last?.sessions ?? []).map((each) => ({
-    ...addressedSession(machine, each),
+    ...asSeenBy(addressedSession(machine, each), agent),
     state: "unresponsive" as const,
     ...(last === null ? {} : { as_of: last.at }),
   }));
