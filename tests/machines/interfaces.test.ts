@@ -283,9 +283,8 @@ test("a pane that has moved to another session there is used from here as there"
   expect(JSON.stringify(await stream.call("get_screen", {}))).toContain("moved-1");
   stream.socket.close();
   await using attached = await EmulatorTerminal.attach(local, `m1/${pane}`, { seen: "moved-1", rows: 24, cols: 100 });
-  // Its session, not the pane alone.
-  await remote.ok("split", "keeps", "--", "sh", "-c", "echo beside; exec cat");
-  await attached.sees("beside");
+  attached.type("typed-2\r");
+  await attached.sees("typed-2");
   await remote.ok("kill", "keeps");
 });
 

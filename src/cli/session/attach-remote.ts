@@ -1,6 +1,7 @@
 /** `wsh attach m1/dev`: attaches this terminal to another machine's session, and reconnects after a lost connection. */
 import type { AttachOptions } from "../../attach/attach.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { addressesPane } from "../../operations/routing.ts";
 import { isAddress, parseAddress } from "../../protocol/machines.ts";
 import { formatPlace, parseTarget, sessionId } from "../../protocol/names.ts";
 import { attachTerminal } from "./attach-terminal.ts";
@@ -28,16 +29,19 @@ export async function attachRemote(
   using session = await SessionClient.open(instance, formatPlace({ machine, target }));
   const { info } = session;
   const id = info === null ? target : info.id.slice(machine.length + 1);
+  // A pane is shown alone, by the process that runs it, also after a lost connection.
+  const pane = addressesPane(target) ? session.pane : null;
   const { exitCode } = await attachTerminal(instance, {
     ...options,
     name: `${hostName}/${info === null ? target : info.name.slice(machine.length + 1)}`,
     session: null,
-    // Like here, a window or pane stands for its session: its own dial would show it alone, and cannot show a pane that
-    // another process runs.
-    socket: link.dial(id),
+    socket: pane === null ? link.dial(target) : link.dial(pane, "pane"),
     remote: {
       machine: hostName,
-      redial: async (switched) => link.dial(switched === null ? id : sessionId(switched)),
+      redial: async (switched) => {
+        if (switched !== null) return link.dial(sessionId(switched));
+        return pane === null ? link.dial(id) : link.dial(pane, "pane");
+      },
     },
   });
   return exitCode;
