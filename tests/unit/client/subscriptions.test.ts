@@ -13,13 +13,13 @@ test("a refused subscription leaves the earlier one, also if the session was ren
   const receive = (message: object) => listeners.get("message")?.({ data: JSON.stringify(message) });
   const client = new WshClient(socket as unknown as WebSocket);
   const heard: string[] = [];
-  const first = client.subscribe("a", { events: ["idle"] }, () => heard.push("first"));
+  const first = client.subscribe("a", { events: ["activity"] }, () => heard.push("first"));
   receive({ id: sent.at(-1)?.id, result: {} });
   await first;
-  const second = client.subscribe("a", { events: ["idle"], interval_ms: -1 }, () => heard.push("second"));
+  const second = client.subscribe("a", { events: ["activity"], interval_ms: -1 }, () => heard.push("second"));
   receive({ event: "session_renamed", params: { old_name: "a", new_name: "b" } });
   receive({ id: sent.at(-1)?.id, error: { code: "invalid_request", message: "no" } });
   await expect(second).rejects.toThrow("no");
-  receive({ event: "idle", session: "b" });
+  receive({ event: "activity", session: "b" });
   expect(heard).toEqual(["first"]);
 });

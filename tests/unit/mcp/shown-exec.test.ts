@@ -1,6 +1,7 @@
 /** Unit tests of src/mcp/tools/shown-exec.ts. */
 import { expect, test } from "bun:test";
 import { shownParallel } from "../../../src/mcp/tools/shown-exec.ts";
+import type { StepResult } from "../../../src/protocol/commands.ts";
 
 const good = {
   session: "exec-1",
@@ -16,11 +17,11 @@ const good = {
 } as const;
 
 test("parallel commands that have succeeded keep their doubts and their number of matches", () => {
-  const doubts = [
+  const doubts: Pick<StepResult, "warnings" | "incomplete" | "searched" | "reason" | "matches" | "total_lines">[] = [
     { warnings: ["no terminal is attached: it ran without a visible pane"] },
     { incomplete: true, searched: "5-9 of 9", reason: "older ones are not kept" },
     { matches: 0, total_lines: 9 },
-  ] as const;
+  ];
   const steps = doubts.map((doubt) => ({ ...good, ...doubt }));
   expect(shownParallel({ steps }, undefined)).toMatchObject({ steps: doubts });
 });
