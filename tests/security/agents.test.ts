@@ -17,6 +17,7 @@ import { listenerPid } from "../../src/registry/liveness.ts";
 import { findSession } from "../../src/registry/registry.ts";
 import { Connection } from "../../src/wire/connection.ts";
 import { stored } from "../reliability/checkpoints/crashed-sessions.ts";
+import { contentOf } from "../support/content-of.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
 import { testWith } from "../support/programs.ts";
 import { attachment } from "../support/terminals/attached-peer.ts";
@@ -426,8 +427,8 @@ test("hooks and filters of a repository act for the agent in whose session git r
   await byAgentWith({ WSH_CONFIG: settings }, "new", "witnessed", "--cwd", repository);
   expect(await byAgent("exec", "witnessed", "--", "true")).toMatchObject({ code: 0 });
   for (const name of ["hook", "orphan", "filter"]) {
-    await until(`the answer to '${name}'`, () => fs.existsSync(at(name)));
-    const answer = fs.readFileSync(at(name), "utf8");
+    // The shell makes the file before the command writes.
+    const answer = await until(`the answer to '${name}'`, () => contentOf(at(name)));
     expect([name, answer]).toEqual([name, expect.stringMatching(/(claude|agent) may not/)]);
   }
   await byAgent("kill", "branched", "witnessed");
