@@ -4,9 +4,9 @@
 import fs from "node:fs";
 import { segmentPath, segmentsIn } from "./segments.ts";
 
-/** An event of a line: another process's may follow one that a full disk cut, without a newline. */
+/** One event of a line. A full disk can cut an event before its newline; the next process then appends its own to the line. */
 const anEvent = /\{"event":"(?:(?!\{"event":").)*/g;
-/** The text, also one that was cut. */
+/** A command's text, even if the event was cut inside it. */
 const commandText = /"command":"(?:[^"\\]|\\.)*("|\\?$)/;
 
 /** Overwrites in place, so that every cursor stays valid. @throws the system's error */

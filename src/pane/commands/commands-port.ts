@@ -35,7 +35,7 @@ export interface CommandsPort {
   readonly isRequested?: boolean;
   /** File of the integrated shell that was started; null or absent when the program is not one. */
   readonly shellFile?: string | null;
-  /** Creates the key for an inner shell. Null or absent: there are no integration files for inner shells. */
+  /** Creates the key for an inner shell. Null or absent: inner shells get no integration files. */
   readonly newKey?: (() => ChildKey) | null;
   /** Commands of the same pane before it was lost. */
   readonly restored?: readonly CommandRecord[];

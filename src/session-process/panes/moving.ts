@@ -200,7 +200,7 @@ export class PaneAdoption implements AsyncDisposable {
     this.undoSteps.splice(0);
   }
 
-  /** Guests are private as this session is: the one that they have left may differ. Call once they stay. */
+  /** Makes the guests private if this session is, and public if not; the session they left may differ. Call it once they stay. */
   reportPrivacy(): void {
     const { arrangement, session } = this.parts;
     for (const { pane } of this.panes) {
