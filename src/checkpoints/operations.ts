@@ -3,7 +3,7 @@ import os from "node:os";
 import type { Instance } from "../instance/paths.ts";
 import type { OperationOutput, ParsedInput } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
-import { parseTarget, sessionId } from "../protocol/names.ts";
+import { parseTarget, sessionId, sessionNumber } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { processState } from "../registry/liveness.ts";
 import { listSessions, lookUp } from "../registry/registry.ts";
@@ -37,7 +37,7 @@ const MAX_PARALLEL = 5;
 
 /** @param living ids of the sessions that have a process @param hostname this machine's name */
 export function listCrashed(instance: Instance, living: ReadonlySet<string>, hostname: string): SessionInfo[] {
-  const numbers = new Set([...living].map((id) => Number(id.slice(2))));
+  const numbers = new Set([...living].map((id) => sessionNumber(id)));
   return listRestorable(instance, numbers).map((crashed) => crashedSessionInfo(crashed, hostname));
 }
 

@@ -153,6 +153,11 @@ export function paneId(id: number): string {
   return `@${id}`;
 }
 
+/** The number in a session's id (`@s3`). */
+export function sessionNumber(id: string): number {
+  return Number(id.slice(2));
+}
+
 /** The number in the id of a pane that wsh itself has given. @throws WshError internal_error */
 export function paneNumber(id: string): number {
   const target = parseTarget(id);

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";
 import { WshError } from "./errors.ts";
 import { described, optional } from "./fields.ts";
-import { formatTarget, paneId, type Target } from "./names.ts";
+import { formatTarget, paneId, sessionNumber, type Target } from "./names.ts";
 import { OwnerSchema } from "./owner.ts";
 import { SideSchema } from "./size.ts";
 import { durationOf } from "./time-text.ts";
@@ -221,7 +221,10 @@ export function countsOf(sessions: readonly SessionInfo[]): {
  * Whether another process may run a session's only pane, because it came from another session. A process's own first
  * pane has the number of the process.
  */
-export function mayRunElsewhere({ pane_id }: Pick<SessionInfo, "pane_id">, processId: number): boolean {
+export function mayRunElsewhere(
+  { id, pane_id }: Pick<SessionInfo, "id" | "pane_id">,
+  processId = sessionNumber(id),
+): boolean {
   return pane_id !== paneId(processId);
 }
 

@@ -152,6 +152,11 @@ export class Connection {
     return this.cut;
   }
 
+  /** @throws WshError session_unavailable when it has ended */
+  requireOpen(): void {
+    if (this.closed) throw this.lostError();
+  }
+
   /** @throws the session process's error, session_unavailable when the connection ends first, or cancelled */
   request(op: string, input: unknown, context: RequestContext): Promise<unknown> {
     if (this.closed) return Promise.reject(this.lostError());

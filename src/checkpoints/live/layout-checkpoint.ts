@@ -11,7 +11,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { paneNumber } from "../../protocol/names.ts";
+import { paneNumber, sessionNumber } from "../../protocol/names.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
 import type { Session } from "../../session/session.ts";
 import type { WindowEntry, Windows } from "../../session/windows/state.ts";
@@ -63,7 +63,7 @@ export class LayoutCheckpoint {
 
   constructor(private readonly port: LayoutCheckpointPort) {
     const { instance, session, arrangement } = port;
-    this.directory = sessionDir(instance, Number(session.id.slice(2)));
+    this.directory = sessionDir(instance, sessionNumber(session.id));
     this.writer = this.makeWriter(port.isRestored ? "this part" : "other parts");
     const scheduleWrite = (): void => this.scheduleWrite();
     arrangement.events.on("changed", ({ before, after }) => {
@@ -197,7 +197,7 @@ export class LayoutCheckpoint {
     return {
       ...beginRecord(
         session,
-        { id: Number(session.id.slice(2)), window: Math.min(...windows.map(({ id }) => id)) },
+        { id: sessionNumber(session.id), window: Math.min(...windows.map(({ id }) => id)) },
         endedBy,
       ),
       panes: localPanes.map(({ id }) => paneNumber(id)),

@@ -10,7 +10,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { inputPath } from "../../platform/own-process.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { parseTarget } from "../../protocol/names.ts";
+import { parseTarget, sessionNumber } from "../../protocol/names.ts";
 import { processState } from "../../registry/liveness.ts";
 import { findSession, listSessions } from "../../registry/registry.ts";
 import { collect } from "../arguments.ts";
@@ -110,7 +110,7 @@ async function attachTo(instance: Instance, { info, socket }: Started, flags: Op
   };
   const { outcome, exitCode } = await attachTerminal(instance, {
     name: info.name,
-    session: Number(info.id.slice(2)),
+    session: sessionNumber(info.id),
     socket,
     prefixKey: flags.prefix,
     scrollback: "none",

@@ -1,8 +1,10 @@
 /** `wsh private`: prints whether a session keeps anything on disk, or changes that from now on. */
+
 import type { Command } from "commander";
 import { Argument } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { sessionNumber } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
@@ -47,7 +49,7 @@ async function reportLabels(instance: Instance, { id, name }: SessionInfo): Prom
   const { listNamedFolders } = await import("../../checkpoints/files/named.ts");
   let labels: string[];
   try {
-    labels = listNamedFolders(instance, Number(id.slice(2))).map(({ label }) => `'${label}'`);
+    labels = listNamedFolders(instance, sessionNumber(id)).map(({ label }) => `'${label}'`);
   } catch (thrown) {
     return complain(`its labelled checkpoints could not be listed: ${WshError.from(thrown).message}`);
   }

@@ -115,8 +115,7 @@ export class SessionClient implements Disposable {
     const { connection, hello } = await address.openSession(events);
     const info = hello.info ?? null;
     const name = info?.name ?? address.label;
-    const isMany =
-      info !== null && (panesOf(info).length > 1 || mayRunElsewhere(info, address.processId ?? numberOf(info)));
+    const isMany = info !== null && (panesOf(info).length > 1 || mayRunElsewhere(info, address.processId ?? undefined));
     const isPane = parseTarget(target).kind === "pane";
     if (!isMany || isWhole)
       return new SessionClient(name, connection, connection, info, target, isPane ? target : (info?.pane_id ?? target));
@@ -278,11 +277,6 @@ async function findOrShow(instance: Instance, target: string): Promise<SessionEn
 
 function panesOf({ windows }: SessionInfo): readonly unknown[] {
   return windows.flatMap(({ panes }) => panes);
-}
-
-/** The number of a session, which is often that of its process. */
-function numberOf({ id }: SessionInfo): number {
-  return Number(id.slice(2));
 }
 
 type OpenedConnection = ReturnType<typeof Connection.open>;

@@ -56,7 +56,7 @@ export class SessionsEverywhere implements StreamedSessions {
       if (info === undefined) throw new WshError("session_unavailable", `session '${target}' is being started`);
       const named = addressedSession(machine, info);
       const isOneOfMany = info.windows.flatMap(({ panes }) => panes).length > 1;
-      const isPart = isOneOfMany || mayRunElsewhere(info, Number(info.id.slice(2)));
+      const isPart = isOneOfMany || mayRunElsewhere(info);
       if (!isPart || !wantsPane) {
         return { address: link.dial(info.id), info: named, target: info.pane_id, isPart: false };
       }

@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { emptySession } from "../../protocol/concealed.ts";
 import { type Listing, ListingSchema, PEER_TIMEOUT_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { formatTarget, paneId, sessionId, type Target, windowId } from "../../protocol/names.ts";
+import { formatTarget, paneId, sessionId, sessionNumber, type Target, windowId } from "../../protocol/names.ts";
 import { type EndReason, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { SessionEntry } from "../../registry/directories.ts";
@@ -170,7 +170,7 @@ export class SessionProxy {
 
 /** The number of a session, which orders it among others: a process may be younger than its session. */
 export function sessionOf({ info, entry }: SessionProxy): number {
-  return /^@s\d+$/.test(info.id) ? Number(info.id.slice(2)) : (entry.session ?? entry.id);
+  return /^@s\d+$/.test(info.id) ? sessionNumber(info.id) : (entry.session ?? entry.id);
 }
 
 /** Whether the id belongs to this session process's session or window. */

@@ -14,7 +14,6 @@ import {
   type TerminalColors,
 } from "../../protocol/attach.ts";
 import { type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
-import { WshError } from "../../protocol/errors.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.ts";
@@ -62,7 +61,10 @@ export class ViewFeed {
   private hasReportedInput = false;
   private isAttached = false;
   /** What the page has reported of itself, for the next process; null: nothing. */
-  private reported: { colors: TerminalColors | null; hasFocus: boolean | null } = { colors: null, hasFocus: null };
+  private readonly reported: { colors: TerminalColors | null; hasFocus: boolean | null } = {
+    colors: null,
+    hasFocus: null,
+  };
   /** Highest number that any process of the session has acknowledged. */
   private highestAcknowledged = 0;
   /** Pictures of the current process, and of its predecessors. */
@@ -163,8 +165,7 @@ export class ViewFeed {
     });
     try {
       await connection.request("peer.attach", this.attach, this.context);
-      if (!this.isOver && this.connection === connection && connection.isClosed)
-        throw new WshError("session_unavailable", "the session process has ended");
+      if (!this.isOver && this.connection === connection) connection.requireOpen();
     } catch (error) {
       if (this.connection === connection) this.connection = null;
       connection.close();

@@ -5,7 +5,6 @@
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/machine-prefix.ts";
 import { StreamEndSchema } from "../../protocol/control.ts";
-import { WshError } from "../../protocol/errors.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import type { WindowSubscription } from "../../protocol/window-stream.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
@@ -74,8 +73,7 @@ export class WindowFeed {
     connection.listen({ message: (message) => this.receive(message), close: () => this.connectionLost(connection) });
     try {
       await connection.request("peer.window", { ...this.options, seq: this.seq }, this.context);
-      if (!this.isOver && this.connection === connection && connection.isClosed)
-        throw new WshError("session_unavailable", "the session process has ended");
+      if (!this.isOver && this.connection === connection) connection.requireOpen();
       this.isSubscribed = true;
     } catch (error) {
       this.connection = null;

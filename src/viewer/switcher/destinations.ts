@@ -11,7 +11,7 @@ import type { Acting } from "../../protocol/caller.ts";
 import { asSeenBy } from "../../protocol/concealed.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { formatTarget, parseTarget, sessionId, type Target } from "../../protocol/names.ts";
+import { formatTarget, parseTarget, sessionId, sessionNumber, type Target } from "../../protocol/names.ts";
 import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import { commandNow, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { meantWindow } from "../../protocol/window-target.ts";
@@ -117,7 +117,7 @@ export async function listDestinations(
 }
 
 function placesInSession({ id, name, windows, state, attached }: SessionInfo, socket: string): SwitcherRow[] {
-  const sessionFields = { session: name, number: Number(id.slice(2)), socket };
+  const sessionFields = { session: name, number: sessionNumber(id), socket };
   const activePaneId = (shownWindows: typeof windows): string => activePane({ windows: shownWindows })?.id ?? "";
   const count = windows.length === 1 ? state.replaceAll("_", " ") : `${windows.length} windows`;
   const session: SwitcherRow = {

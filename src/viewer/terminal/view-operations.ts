@@ -2,6 +2,7 @@
  * The `view.` operations of one terminal: its dialogs, copy mode, moves to other sessions, programs outside of the
  * panes. Dialogs are loaded at their first use.
  */
+
 import { type BoundCall, bindingRows } from "../../keys/bindings.ts";
 import type { ViewOperation } from "../../keys/view-operations.ts";
 import { isUnlimited, requireAllSessions } from "../../operations/rights.ts";
@@ -9,6 +10,7 @@ import type { Answer } from "../../protocol/ask-result.ts";
 import type { BoundKey } from "../../protocol/attach.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { sessionNumber } from "../../protocol/names.ts";
 import { cleanPaste, pasteBytes } from "../../protocol/pasted-text.ts";
 import type { Question } from "../../protocol/question.ts";
 import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/destinations.ts";
@@ -247,7 +249,7 @@ export class ViewOperations {
 
   /** Number of the displayed session. */
   private get sessionNumber(): number {
-    return Number(this.port.session.id.slice(2));
+    return sessionNumber(this.port.session.id);
   }
 
   private showKeys(): void {
